@@ -1,0 +1,110 @@
+"""Checks the arguments of a call, gently: what can only mean one thing is accepted, everything else is explained."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from healthgym.errors import ToolError, nearest
+
+MAX_ARGUMENT_CHARACTERS = 4_000
+"""Longest text one argument may carry; a longer one is an agent's mistake, not a query."""
+
+
+def validate(tool: str, model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Return `arguments` as typed values for `tool`.
+
+    Numbers written as text are converted, `"null"` or `""` is taken as absent for optional arguments, text meant for
+    an enumeration is matched without regard to case, and a lone value is accepted where a list is expected.
+
+    Raises:
+        ToolError: names the argument, what arrived and what is expected.
+    """
+    if not isinstance(arguments, Mapping):
+        raise ToolError(f"{tool}: arguments must be a JSON object, got {type(arguments).__name__}.")
+    for name, value in arguments.items():
+        if isinstance(value, str) and len(value) > MAX_ARGUMENT_CHARACTERS:
+            raise ToolError(
+                f"{tool}: argument {str(name)[:40]!r} has {len(value):,} characters; the limit is {MAX_ARGUMENT_CHARACTERS:,}."
+            )
+    try:
+        parsed = model.model_validate(arguments)
+    except ValidationError as first:
+        repaired = _repair(model, arguments, first)
+        if repaired is None:
+            raise ToolError(_explain(tool, model, arguments, first)) from None
+        try:
+            parsed = model.model_validate(repaired)
+        except ValidationError:
+            raise ToolError(_explain(tool, model, arguments, first)) from None
+    return {name: getattr(parsed, name) for name in model.model_fields}
+
+
+def _repair(model: type[BaseModel], arguments: Mapping[str, Any], error: ValidationError) -> dict[str, Any] | None:
+    """Return arguments with unambiguous slips mended, or None when nothing could be mended."""
+    repaired = dict(arguments)
+    changed = False
+    for problem in error.errors():
+        if len(problem["loc"]) != 1 or problem["loc"][0] not in model.model_fields:
+            continue
+        name = str(problem["loc"][0])
+        field, value = model.model_fields[name], arguments.get(name)
+        if isinstance(value, str) and value.strip().lower() in ("", "null", "none") and not field.is_required():
+            del repaired[name]
+        elif problem["type"] in ("literal_error", "enum") and isinstance(value, str | float | int):
+            match = _choice(problem, value)
+            if match is None:
+                continue
+            repaired[name] = match
+        elif problem["type"] == "list_type" and value is not None and not isinstance(value, Mapping):
+            repaired[name] = [value]
+        else:
+            continue
+        changed = True
+    return repaired if changed else None
+
+
+def _choice(problem: Any, value: Any) -> Any:
+    """Return the one allowed value that `value` spells, or None."""
+    choices = _choices(problem)
+    spelled = str(value).strip().lower().replace(" ", "_").replace("-", "_")
+    matches = [choice for choice in choices if str(choice).lower().replace("-", "_").replace(" ", "_") == spelled]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _choices(problem: Any) -> list[Any]:
+    import ast
+
+    expected = str(problem.get("ctx", {}).get("expected", ""))
+    parts = [part for chunk in expected.split(" or ") for part in chunk.split(", ")]
+    choices = []
+    for part in parts:
+        try:
+            choices.append(ast.literal_eval(part.strip()))
+        except (ValueError, SyntaxError):
+            return []
+    return choices
+
+
+def _explain(tool: str, model: type[BaseModel], arguments: Mapping[str, Any], error: ValidationError) -> str:
+    problems = []
+    for problem in error.errors():
+        name = ".".join(str(part) for part in problem["loc"]) or "arguments"
+        if problem["type"] == "missing":
+            problems.append(f"missing argument {name!r}")
+        elif problem["type"] == "extra_forbidden":
+            problems.append(f"unknown argument {name[:60]!r}.{nearest(name, model.model_fields).rstrip('.')}")
+        else:
+            problems.append(f"{name}: {problem['msg'][0].lower()}{problem['msg'][1:]}, got {_short(problem['input'])}")
+    return f"{tool}: {'; '.join(problems[:4])}. Expected: {signature(tool, model)}."
+
+
+def signature(tool: str, model: type[BaseModel]) -> str:
+    """Return a one-line call signature, optional arguments marked with '?'."""
+    parts = [f"{name}{'' if field.is_required() else '?'}" for name, field in model.model_fields.items()]
+    return f"{tool}({', '.join(parts)})"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
