@@ -1,0 +1,94 @@
+"""The frozen suite: every case of every family, made on demand and kept."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from healthgym.errors import NotRegistered
+from healthgym.tasks.families import Case
+from healthgym.tasks.task import SPLITS, Split, Task
+
+if TYPE_CHECKING:
+    from healthgym.registry import Domain
+
+
+class Suite:
+    """Cases of one or more domains by task id. Cases are generated when first asked for, then kept."""
+
+    def __init__(self, domains: Sequence["Domain"], version: str = "v1") -> None:
+        self.version = version
+        self.domains = {domain.name: domain for domain in domains}
+        self._cases: dict[str, Case] = {}
+
+    def ids(
+        self, domain: str | None = None, split: str | None = None, families: Sequence[str] = ()
+    ) -> list[str]:
+        """Return task ids in a fixed order, filtered by domain, split and family."""
+        return [
+            f"{d.name}/{family.name}/{s}/{index:04d}"
+            for d in self.domains.values() if domain in (None, d.name)
+            for family in d.families.values() if not families or family.name in families
+            for s in SPLITS if split in (None, s)
+            for index in range(family.counts.get(s, 0))
+        ]  # fmt: skip
+
+    def case(self, task_id: str) -> Case:
+        """Return one case. Raises NotRegistered, offering the nearest id, when there is none."""
+        case = self._cases.get(task_id)
+        if case is None:
+            case = self._cases[task_id] = self._make(task_id)
+        return case
+
+    def task(self, task_id: str) -> Task:
+        """Return one task."""
+        return self.case(task_id).task
+
+    def cases(self, domain: str | None = None, split: str | None = None) -> Iterator[Case]:
+        """Yield the cases of a domain and split."""
+        return (self.case(task_id) for task_id in self.ids(domain, split))
+
+    def digest(self, domain: str | None = None) -> str:
+        """Return the SHA-256 over every task, gold and solution included, and its charts."""
+        total = sha256()
+        for case in self.cases(domain):
+            total.update(json.dumps(case.task.to_dict(), sort_keys=True, default=str).encode())
+            total.update(repr(sorted(case.charts.items())).encode())
+        return total.hexdigest()
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Return the number of tasks by domain and split, without generating any."""
+        return {
+            name: {split: sum(f.counts.get(split, 0) for f in domain.families.values()) for split in SPLITS}
+            for name, domain in self.domains.items()
+        }
+
+    def summary(self) -> dict[str, Any]:
+        """Return counts by domain, difficulty and family."""
+        tasks = [case.task for case in self.cases()]
+        return {
+            "difficulty": dict(Counter(task.difficulty for task in tasks)),
+            "families": dict(Counter(task.family for task in tasks)),
+        }
+
+    def _make(self, task_id: str) -> Case:
+        parts = task_id.split("/")
+        if len(parts) == 4 and parts[0] in self.domains and parts[2] in SPLITS and parts[3].isdigit():
+            domain, family, split, index = self.domains[parts[0]], parts[1], parts[2], int(parts[3])
+            if family in domain.families:
+                return domain.families[family].case(domain.name, _split(split), index)
+        raise NotRegistered.named("task", task_id, self.ids())
+
+
+def _split(name: str) -> Split:
+    return next(split for split in SPLITS if split == name)
+
+
+@lru_cache(maxsize=32)
+def load_suite(*domains: str) -> Suite:
+    """Return the suite of the named domains (names or folders), or of every registered one."""
+    from healthgym.registry import domain_names, load_domain
+
+    return Suite([load_domain(name) for name in (domains or domain_names())])
