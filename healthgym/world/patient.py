@@ -8,9 +8,7 @@ from healthgym.world.chart import Chart, Finding
 
 _WORD = re.compile(r"[a-z]+")
 _STOP = frozenset(
-    "a an the do does did you your yours have has had any is are was were it of in on at to for with and or how when "
-    "what where which who why me my i tell about can could would please been be get got ever this that there feel "
-    "feeling other also more some since if from".split()
+    ["a", "an", "the", "do", "does", "did", "you", "your", "yours", "have", "has", "had", "any", "is", "are", "was", "were", "it", "of", "in", "on", "at", "to", "for", "with", "and", "or", "how", "when", "what", "where", "which", "who", "why", "me", "my", "i", "tell", "about", "can", "could", "would", "please", "been", "be", "get", "got", "ever", "this", "that", "there", "feel", "feeling", "other", "also", "more", "some", "since", "if", "from"]
 )
 
 

@@ -1,0 +1,66 @@
+"""Coherence: what the agent states was observed, with the same number and unit, and agrees with what it submits."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from healthgym.rewards.record import EpisodeRecord
+
+_UNITS = (
+    "mmhg|%|mg/dl|g/dl|mmol/l|meq/l|ng/ml|ng/l|pg/ml|ug/l|mcg/l|iu/l|u/l|ml/min|mg|mcg|ml|kg|years?|weeks?|hours?|minutes?|"
+    "bpm|/min|°c|c\\b"
+)
+_CLAIM = re.compile(rf"(?<![\w.])(\d+(?:\.\d+)?)\s*({_UNITS})", re.IGNORECASE)
+_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\d)")
+
+
+def coherence(record: EpisodeRecord) -> float:
+    """Return the share of the agent's statements that hold; 1 when it stated nothing, 0 when nothing was submitted.
+
+    Statements are numbers with a unit in the agent's prose, which must stand, with that number, in something it
+    had been shown before, and mentions of the submitted fields ("ESI 3", "disposition: home"), which must agree with
+    the submission.
+    """
+    if record.submission is None:
+        return 0.0
+    seen: set[float] = set()
+    verdicts: list[bool] = []
+    last = ""
+    for message in record.messages:
+        text = _text(message)
+        if message.get("role") != "assistant":
+            seen.update(float(number) for number in _NUMBER.findall(text))
+            continue
+        verdicts += [float(number) in seen for number, _ in _CLAIM.findall(text)]
+        last = text or last
+    verdicts += _agreements(last, record.submission)
+    return sum(verdicts) / len(verdicts) if verdicts else 1.0
+
+
+def _agreements(text: str, submission: Mapping[str, Any]) -> list[bool]:
+    """Return a verdict for each submitted field that the agent's last prose mentions with a value."""
+    verdicts = []
+    for name, value in submission.items():
+        if isinstance(value, bool) or not isinstance(value, int | float | str) or (isinstance(value, str) and len(value) > 60):
+            continue
+        words = r"[\s_-]+".join(map(re.escape, name.split("_")))
+        found = re.search(rf"\b{words}\b\s*(?:is|=|:|of|level)?\s*([A-Za-z_]+|\d+(?:\.\d+)?)", text, re.IGNORECASE)
+        if found is None:
+            continue
+        stated = found[1].lower()
+        if isinstance(value, str) or stated[0].isdigit():
+            verdicts.append(_same(stated, value))
+    return verdicts
+
+
+def _same(stated: str, value: Any) -> bool:
+    if isinstance(value, int | float):
+        return stated[0].isdigit() and float(stated) == float(value)
+    return value.lower().replace("_", " ").startswith(stated.replace("_", " "))
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return " ".join(str(block.get("text", "")) for block in content)
