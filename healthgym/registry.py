@@ -75,7 +75,9 @@ def load_domain(name_or_path: str | Path) -> Domain:
                 raise ContentError(f"domain {text!r} is registered as {point.value!r}, which cannot be imported")
             return _load_folder(Path(next(iter(spec.submodule_search_locations))), point.value)
     if "/" in text or folder.exists():
-        raise ContentError(f"{text} is no domain folder: it has no domain.yaml. Start one with: healthgym new domain {text}")
+        raise ContentError(
+            f"{text} is no domain folder: it has no domain.yaml. Start one with: healthgym new domain {text}"
+        )
     raise NotRegistered.named("domain", text, domain_names())
 
 
@@ -93,7 +95,9 @@ def _load_folder(folder: Path, package: str | None) -> Domain:
         raise ContentError(f"{guideline}: missing; write the rules the agent must follow in it")
     name = settings["name"]
     if toolkit.domain != name:
-        raise ContentError(f"{folder / 'toolkit.py'}: {toolkit.__name__}.domain is {toolkit.domain!r}, expected {name!r}")
+        raise ContentError(
+            f"{folder / 'toolkit.py'}: {toolkit.__name__}.domain is {toolkit.domain!r}, expected {name!r}"
+        )
     return Domain(
         name=name,
         title=settings["title"],
@@ -146,7 +150,9 @@ def _toolkit(module: ModuleType, folder: Path) -> type[Toolkit]:
         if isinstance(item, type) and issubclass(item, Toolkit) and item.__module__ == module.__name__
     ]
     if len(own) != 1:
-        raise ContentError(f"{folder / 'toolkit.py'}: expected one Toolkit class, found {[item.__name__ for item in own]}")
+        raise ContentError(
+            f"{folder / 'toolkit.py'}: expected one Toolkit class, found {[item.__name__ for item in own]}"
+        )
     submits = [spec.name for spec in own[0].specs().values() if spec.effect == "submit"]
     if len(submits) != 1:
         raise ContentError(f"{folder / 'toolkit.py'}: a domain ends by exactly one submit tool, found {submits}")

@@ -19,7 +19,9 @@ def register_envs() -> None:
     """Register every domain with Gymnasium; doing it twice changes nothing."""
     for name in domain_names():
         if env_id(name) not in gymnasium.registry:
-            gymnasium.register(id=env_id(name), entry_point="healthgym.envs.clinical:ClinicalEnv", kwargs={"domain": name})
+            gymnasium.register(
+                id=env_id(name), entry_point="healthgym.envs.clinical:ClinicalEnv", kwargs={"domain": name}
+            )
 
 
 register_envs()

@@ -32,10 +32,17 @@ class ClinicalEnv(gymnasium.Env[str, str]):
     metadata = {"render_modes": ["ansi"]}  # noqa: RUF012 - Gymnasium's own convention
 
     def __init__(
-        self, domain: str, *, split: str = "train", families: Sequence[str] = (), profile: PromptProfile = "full",
-        reward: str | RewardConfig = "gated", max_turns: int | None = None, services: Services | None = None,
+        self,
+        domain: str,
+        *,
+        split: str = "train",
+        families: Sequence[str] = (),
+        profile: PromptProfile = "full",
+        reward: str | RewardConfig = "gated",
+        max_turns: int | None = None,
+        services: Services | None = None,
         render_mode: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.domain = load_domain(domain)
         self.suite: Suite = load_suite(domain)
         if split not in SPLITS:
@@ -51,7 +58,9 @@ class ClinicalEnv(gymnasium.Env[str, str]):
         self.episode: Episode | None = None
         self._ids = self.suite.ids(self.domain.name, split, self.families)
         if not self._ids:
-            raise ConfigError(f"{self.domain.name} has no tasks in split {split!r} for families {list(families) or 'all'}")
+            raise ConfigError(
+                f"{self.domain.name} has no tasks in split {split!r} for families {list(families) or 'all'}"
+            )
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:  # type: ignore[override]
         """Start an episode: of `options["task_id"]`, or of a task drawn from the split by the seed."""
@@ -63,9 +72,13 @@ class ClinicalEnv(gymnasium.Env[str, str]):
         task_id = options.get("task_id") or self._ids[int(self.np_random.integers(len(self._ids)))]
         world_seed = int(options.get("seed", 0))
         self.episode = Episode(
-            self.suite.case(task_id), self.domain, services=self.services, profile=self.profile,
-            max_turns=self.max_turns, seed=world_seed,
-        )  # fmt: skip
+            self.suite.case(task_id),
+            self.domain,
+            services=self.services,
+            profile=self.profile,
+            max_turns=self.max_turns,
+            seed=world_seed,
+        )
         return self.episode.task.prompt, self._info(self.episode, None)
 
     def step(self, action: str | Mapping[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:

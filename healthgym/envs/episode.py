@@ -26,9 +26,15 @@ class Episode:
     """The state of one attempt. `apply` takes an assistant message and returns what the environment answers."""
 
     def __init__(
-        self, case: Case, domain: Domain, *, services: Services | None = None, profile: PromptProfile = "full",
-        max_turns: int | None = None, seed: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        case: Case,
+        domain: Domain,
+        *,
+        services: Services | None = None,
+        profile: PromptProfile = "full",
+        max_turns: int | None = None,
+        seed: int = 0,
+    ) -> None:
         self.case, self.domain, self.profile, self.seed = case, domain, profile, seed
         self.task = case.task
         budget = self.task.criteria.budget
@@ -86,10 +92,15 @@ class Episode:
     def grade(self) -> Grade:
         """Judge the episode as it stands. Raises GraderError when grading itself fails: never a score of 0."""
         record = EpisodeRecord(
-            task=self.task, world=self.world, messages=self.messages, submission=self.submission,
-            stop_reason=self.stop_reason or "running", malformed_calls=self.malformed_calls, idle_turns=self.idle_turns,
+            task=self.task,
+            world=self.world,
+            messages=self.messages,
+            submission=self.submission,
+            stop_reason=self.stop_reason or "running",
+            malformed_calls=self.malformed_calls,
+            idle_turns=self.idle_turns,
             hazard_rules=self.domain.hazard_rules,
-        )  # fmt: skip
+        )
         try:
             return grade(record)
         except HealthgymError:
@@ -143,9 +154,16 @@ class Episode:
         self._seen[key] = result.content
         world.calls.append(
             ExecutedCall(
-                tool=result.tool, arguments=result.arguments, effect=result.effect, turn=self.turns, minutes=started,
-                error=result.error, content=result.content, learnt=world.take_learnt(), repeated=repeated,
-            )  # fmt: skip
+                tool=result.tool,
+                arguments=result.arguments,
+                effect=result.effect,
+                turn=self.turns,
+                minutes=started,
+                error=result.error,
+                content=result.content,
+                learnt=world.take_learnt(),
+                repeated=repeated,
+            )
         )
         if result.effect == "submit" and result.error is None:
             self.submission, self.stop_reason = result.arguments, "submitted"
@@ -156,7 +174,9 @@ class Episode:
         fresh = self.world.new_results()
         if not fresh:
             return result
-        text = "\n".join([result.content, *(f"[result {order.id}, {order.patient_id}] {order.text}" for order in fresh)])
+        text = "\n".join(
+            [result.content, *(f"[result {order.id}, {order.patient_id}] {order.text}" for order in fresh)]
+        )
         return ToolResult(result.tool, result.arguments, text, None, result.effect)
 
     def _check_limits(self) -> None:
@@ -180,7 +200,8 @@ def _assistant(message: str | Mapping[str, Any], action: Action) -> Message:
     entry: Message = {"role": "assistant", "content": action.content}
     if action.calls:
         entry["tool_calls"] = [
-            {"type": "function", "function": {"name": call.name, "arguments": dict(call.arguments)}} for call in action.calls
+            {"type": "function", "function": {"name": call.name, "arguments": dict(call.arguments)}}
+            for call in action.calls
         ]
     if isinstance(message, str) and message != action.content:
         entry["raw"] = message

@@ -100,7 +100,13 @@ def _from_xml(text: str) -> Action:
     for name, body in _FUNCTION.findall(text):
         arguments = {key: _literal(value) for key, value in _PARAMETER.findall(body)}
         calls.append(ToolCall(name, arguments))
-    problems = [] if calls else ["A <function=...> call could not be read. Write <function=TOOL><parameter=KEY>VALUE</parameter></function>."]
+    problems = (
+        []
+        if calls
+        else [
+            "A <function=...> call could not be read. Write <function=TOOL><parameter=KEY>VALUE</parameter></function>."
+        ]
+    )
     return _limited(_FUNCTION.sub("", text).replace("<tool_call>", "").strip(), calls, problems)
 
 
@@ -114,7 +120,9 @@ def _from_llama(text: str) -> Action:
     if calls and len(calls) == len(entries):
         return _limited("", calls, [])
     if '"name"' in body:
-        return _limited("", calls, [f"A tool call could not be read: {_diagnose(body, parts[0] if parts else None, True)} {_HOW}"])
+        return _limited(
+            "", calls, [f"A tool call could not be read: {_diagnose(body, parts[0] if parts else None, True)} {_HOW}"]
+        )
     return Action(text.strip())
 
 
@@ -172,7 +180,7 @@ def _diagnose(body: str, value: Any, closed: bool) -> str:
         except RecursionError:
             return "the JSON is nested too deeply."
     if isinstance(value, dict) and "name" not in value:
-        return f"the key \"name\" is missing; keys were {sorted(map(str, value))[:6]}."
+        return f'the key "name" is missing; keys were {sorted(map(str, value))[:6]}.'
     return 'it is no object with "name" and "arguments".'
 
 

@@ -5,4 +5,13 @@ from healthgym.rewards.grade import Grade, grade
 from healthgym.rewards.length import CosineLength, cosine_length_reward
 from healthgym.rewards.record import EpisodeRecord
 
-__all__ = ["PRESETS", "CosineLength", "EpisodeRecord", "Grade", "RewardConfig", "compose", "cosine_length_reward", "grade"]
+__all__ = [
+    "PRESETS",
+    "CosineLength",
+    "EpisodeRecord",
+    "Grade",
+    "RewardConfig",
+    "compose",
+    "cosine_length_reward",
+    "grade",
+]

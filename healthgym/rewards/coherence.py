@@ -41,7 +41,11 @@ def _agreements(text: str, submission: Mapping[str, Any]) -> list[bool]:
     """Return a verdict for each submitted field that the agent's last prose mentions with a value."""
     verdicts = []
     for name, value in submission.items():
-        if isinstance(value, bool) or not isinstance(value, int | float | str) or (isinstance(value, str) and len(value) > 60):
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float | str)
+            or (isinstance(value, str) and len(value) > 60)
+        ):
             continue
         words = r"[\s_-]+".join(map(re.escape, name.split("_")))
         found = re.search(rf"\b{words}\b\s*(?:is|=|:|of|level)?\s*([A-Za-z_]+|\d+(?:\.\d+)?)", text, re.IGNORECASE)

@@ -8,6 +8,22 @@ from healthgym.tasks.suite import Suite, load_suite
 from healthgym.tasks.task import SPLITS, Call, Split, Task
 
 __all__ = [
-    "SPLITS", "AnswerField", "Budget", "Call", "Case", "Criteria", "Evidence", "Hazard", "HazardHit", "Order", "Split",
-    "Suite", "Task", "TaskFamily", "grade_answer", "load_suite", "matches", "task_family",
-]  # fmt: skip
+    "SPLITS",
+    "AnswerField",
+    "Budget",
+    "Call",
+    "Case",
+    "Criteria",
+    "Evidence",
+    "Hazard",
+    "HazardHit",
+    "Order",
+    "Split",
+    "Suite",
+    "Task",
+    "TaskFamily",
+    "grade_answer",
+    "load_suite",
+    "matches",
+    "task_family",
+]

@@ -66,7 +66,10 @@ def grade_field(field: AnswerField, value: Any) -> float:
 
 def grade_answer(fields: Mapping[str, AnswerField], submitted: Mapping[str, Any] | None) -> dict[str, float]:
     """Return the credit for every field; all 0 when nothing was submitted."""
-    return {name: grade_field(field, submitted.get(name)) if submitted is not None else 0.0 for name, field in fields.items()}
+    return {
+        name: grade_field(field, submitted.get(name)) if submitted is not None else 0.0
+        for name, field in fields.items()
+    }
 
 
 def _items(value: Any) -> list[Any]:

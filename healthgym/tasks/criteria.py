@@ -29,7 +29,8 @@ class Evidence:
     def is_met(self, keys: Mapping[str, Any]) -> bool:
         """Say whether one of the keys was learnt."""
         return any(
-            key in keys if not key.endswith("*") else any(known.startswith(key[:-1]) for known in keys) for key in self.any_of
+            key in keys if not key.endswith("*") else any(known.startswith(key[:-1]) for known in keys)
+            for key in self.any_of
         )
 
 
@@ -54,7 +55,9 @@ class Hazard:
     def __post_init__(self) -> None:
         check(self.where)
         if self.severity not in ("critical", "serious", "minor"):
-            raise TaskError(f"hazard {self.label!r}: severity must be critical, serious or minor, got {self.severity!r}")
+            raise TaskError(
+                f"hazard {self.label!r}: severity must be critical, serious or minor, got {self.severity!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

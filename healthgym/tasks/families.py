@@ -59,7 +59,9 @@ class TaskFamily:
     def case(self, domain: str, split: Split, index: int) -> Case:
         """Return case `index` of `split`, the same on every platform."""
         seed = case_seed(domain, self.name, self.version, split, index)
-        draw = Draw(domain=domain, family=self.name, split=split, index=index, seed=seed, rng=np.random.default_rng(seed))
+        draw = Draw(
+            domain=domain, family=self.name, split=split, index=index, seed=seed, rng=np.random.default_rng(seed)
+        )
         case = self.generate(draw)
         task = case.task
         if (task.id, task.domain, task.split, task.family) != (draw.task_id, domain, split, self.name):
@@ -76,7 +78,9 @@ def case_seed(domain: str, family: str, version: int, split: str, index: int) ->
     return int.from_bytes(digest, "big") >> 1
 
 
-def task_family(*, counts: Mapping[str, int], name: str | None = None, version: int = 1) -> Callable[[Generate], Generate]:
+def task_family(
+    *, counts: Mapping[str, int], name: str | None = None, version: int = 1
+) -> Callable[[Generate], Generate]:
     """Mark a function of a domain's `tasks.py` as a task family.
 
     Args:

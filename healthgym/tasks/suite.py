@@ -23,17 +23,18 @@ class Suite:
         self.domains = {domain.name: domain for domain in domains}
         self._cases: dict[str, Case] = {}
 
-    def ids(
-        self, domain: str | None = None, split: str | None = None, families: Sequence[str] = ()
-    ) -> list[str]:
+    def ids(self, domain: str | None = None, split: str | None = None, families: Sequence[str] = ()) -> list[str]:
         """Return task ids in a fixed order, filtered by domain, split and family."""
         return [
             f"{d.name}/{family.name}/{s}/{index:04d}"
-            for d in self.domains.values() if domain in (None, d.name)
-            for family in d.families.values() if not families or family.name in families
-            for s in SPLITS if split in (None, s)
+            for d in self.domains.values()
+            if domain in (None, d.name)
+            for family in d.families.values()
+            if not families or family.name in families
+            for s in SPLITS
+            if split in (None, s)
             for index in range(family.counts.get(s, 0))
-        ]  # fmt: skip
+        ]
 
     def case(self, task_id: str) -> Case:
         """Return one case. Raises NotRegistered, offering the nearest id, when there is none."""

@@ -58,7 +58,9 @@ class Task:
         if not self.solution:
             raise TaskError(f"task {self.id}: no solution; a task that cannot prove itself waits")
         if self.solution_turns and sum(self.solution_turns) != len(self.solution):
-            raise TaskError(f"task {self.id}: solution_turns add up to {sum(self.solution_turns)}, not {len(self.solution)}")
+            raise TaskError(
+                f"task {self.id}: solution_turns add up to {sum(self.solution_turns)}, not {len(self.solution)}"
+            )
 
     def turns_of_solution(self) -> list[list[Call]]:
         """Return the oracle's calls grouped by assistant turn."""

@@ -36,4 +36,6 @@ def parse_docstring(function: Callable[..., Any]) -> Docstring:
                 current, arguments[found[1]] = found[1], found[2]
             elif current:
                 arguments[current] += " " + line.strip()
-    return Docstring(" ".join(" ".join(description).split()), {name: " ".join(text.split()) for name, text in arguments.items()})
+    return Docstring(
+        " ".join(" ".join(description).split()), {name: " ".join(text.split()) for name, text in arguments.items()}
+    )

@@ -7,6 +7,21 @@ from healthgym.world.state import State
 from healthgym.world.world import ExecutedCall, Fact, Services, World
 
 __all__ = [
-    "Allergy", "Chart", "ExecutedCall", "Fact", "Finding", "LabResult", "Medication", "Order", "Patient", "Persona",
-    "Services", "Sex", "SimulatedPatient", "State", "Study", "VitalSigns", "World",
-]  # fmt: skip
+    "Allergy",
+    "Chart",
+    "ExecutedCall",
+    "Fact",
+    "Finding",
+    "LabResult",
+    "Medication",
+    "Order",
+    "Patient",
+    "Persona",
+    "Services",
+    "Sex",
+    "SimulatedPatient",
+    "State",
+    "Study",
+    "VitalSigns",
+    "World",
+]

@@ -8,7 +8,11 @@ from healthgym.world.chart import Chart, Finding
 
 _WORD = re.compile(r"[a-z]+")
 _STOP = frozenset(
-    ["a", "an", "the", "do", "does", "did", "you", "your", "yours", "have", "has", "had", "any", "is", "are", "was", "were", "it", "of", "in", "on", "at", "to", "for", "with", "and", "or", "how", "when", "what", "where", "which", "who", "why", "me", "my", "i", "tell", "about", "can", "could", "would", "please", "been", "be", "get", "got", "ever", "this", "that", "there", "feel", "feeling", "other", "also", "more", "some", "since", "if", "from"]
+    (
+        "a an the do does did you your yours have has had any is are was were it of in on at to for with and or how "
+        "when what where which who why me my i tell about can could would please been be get got ever this that there "
+        "feel feeling other also more some since if from"
+    ).split()  # noqa: SIM905 - a list of words reads best as words
 )
 
 
@@ -66,10 +70,14 @@ class SimulatedPatient:
 def _record_answer(chart: Chart, words: frozenset[str]) -> Answer | None:
     """Answer about medicines, allergies and past illness, which every chart has."""
     if words & _ALLERGY:
-        known = ", ".join(f"{a.substance.replace('_', ' ')} ({a.reaction or 'reaction unknown'})" for a in chart.allergies)
+        known = ", ".join(
+            f"{a.substance.replace('_', ' ')} ({a.reaction or 'reaction unknown'})" for a in chart.allergies
+        )
         text = f"I'm allergic to {known}." if known else "No allergies that I know of."
         facts = tuple((f"allergies.{a.substance}", True, "") for a in chart.allergies)
-        return Answer(text, facts=(("allergies", ", ".join(a.substance for a in chart.allergies) or "none", ""), *facts))
+        return Answer(
+            text, facts=(("allergies", ", ".join(a.substance for a in chart.allergies) or "none", ""), *facts)
+        )
     if words & _MEDICINES:
         names = ", ".join(m.drug.replace("_", " ") for m in chart.medications)
         text = f"I take {names}." if names else "I don't take any medicines."

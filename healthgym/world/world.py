@@ -104,9 +104,13 @@ class World:
         return learnt
 
     def order(
-        self, patient_id: str, item: str, turnaround_minutes: float, text: str,
+        self,
+        patient_id: str,
+        item: str,
+        turnaround_minutes: float,
+        text: str,
         facts: Iterable[tuple[str, FactValue, str]] = (),
-    ) -> Order:  # fmt: skip
+    ) -> Order:
         """Place an order whose result is ready after `turnaround_minutes`. It changes the state.
 
         Args:

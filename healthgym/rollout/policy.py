@@ -1,0 +1,61 @@
+"""What produces assistant turns: one small interface for scripts, local engines, servers and remote endpoints."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """One assistant turn to be written.
+
+    key: identifies the episode among those in flight.
+    messages, tools: the conversation as text, for policies that work on text.
+    prompt_ids: every token so far, exactly as sampled or inserted, for engines that work on tokens; empty otherwise.
+    max_tokens: most tokens this turn may take.
+    """
+
+    key: int
+    task_id: str
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]]
+    prompt_ids: Sequence[int] = ()
+    max_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """One assistant turn as written.
+
+    message: text with native markup, or a chat message with structured tool calls.
+    token_ids: sampled tokens, end-of-turn token included when it was sampled; empty for text policies.
+    logprobs: one per token in nats under the sampling distribution, or None.
+    clipped: True when the turn ended at max_tokens rather than by itself.
+    """
+
+    key: int
+    message: str | Mapping[str, Any]
+    token_ids: Sequence[int] = ()
+    logprobs: Sequence[float] | None = None
+    clipped: bool = False
+    error: str | None = None
+    """Set when the infrastructure failed: the episode is excluded and counted, never scored."""
+
+
+class Policy(Protocol):
+    """Writes assistant turns. Requests may be submitted at any time and finish in any order.
+
+    A batched engine advances all its requests a step at each poll; a remote one answers as replies arrive.
+    """
+
+    name: str
+
+    def submit(self, request: TurnRequest) -> None:
+        """Queue one turn."""
+
+    def poll(self) -> list[TurnResult]:
+        """Do some work and return the turns that finished. Must return at least one when requests are pending,
+        unless it waits on something outside the process, in which case it blocks briefly and may return none."""
+
+    def cancel(self, key: int) -> None:
+        """Forget a pending request, if there is one."""
