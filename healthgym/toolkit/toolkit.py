@@ -95,13 +95,13 @@ def _gather(cls: type[Toolkit]) -> tuple[dict[str, ToolSpec], dict[str, type[Too
                 specs.pop(spec.name, None)  # a subclass may redefine a tool
                 add(replace(spec, domain=cls.domain or "shared"), cls)
     for item in cls.shared:
-        if isinstance(item, type):
+        if isinstance(item, type) and issubclass(item, Toolkit):
             for spec in item._specs.values():
                 add(spec, item._owners.get(spec.name))
         else:
             spec = spec_of(item)
             if spec is None:
-                raise ContentError(f"{cls.__name__}.shared: {item.__name__} is not a tool; decorate it with @tool")
+                raise ContentError(f"{cls.__name__}.shared: {item!r} is not a tool; decorate it with @tool")
             add(replace(spec, domain="shared"), None)
     return specs, owners
 

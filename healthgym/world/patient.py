@@ -8,11 +8,12 @@ from healthgym.world.chart import Chart, Finding
 
 _WORD = re.compile(r"[a-z]+")
 _STOP = frozenset(
-    (
-        "a an the do does did you your yours have has had any is are was were it of in on at to for with and or how "
-        "when what where which who why me my i tell about can could would please been be get got ever this that there "
-        "feel feeling other also more some since if from"
-    ).split()  # noqa: SIM905 - a list of words reads best as words
+    re.findall(
+        r"\w+",
+        "a an the do does did you your yours have has had any is are was were it of in on at to for with and or how when "
+        "what where which who why me my i tell about can could would please been be get got ever this that there feel "
+        "feeling other also more some since if from",
+    )
 )
 
 
@@ -81,8 +82,8 @@ def _record_answer(chart: Chart, words: frozenset[str]) -> Answer | None:
     if words & _MEDICINES:
         names = ", ".join(m.drug.replace("_", " ") for m in chart.medications)
         text = f"I take {names}." if names else "I don't take any medicines."
-        facts = tuple((f"medications.{m.drug}", m.dose_mg, "mg") for m in chart.medications)
-        return Answer(text, facts=(("medications", names or "none", ""), *facts))
+        doses = tuple((f"medications.{m.drug}", m.dose_mg, "mg") for m in chart.medications)
+        return Answer(text, facts=(("medications", names or "none", ""), *doses))
     if words & _HISTORY:
         names = ", ".join(c.replace("_", " ") for c in chart.comorbidities)
         text = f"I've had {names}." if names else "I've always been healthy."
