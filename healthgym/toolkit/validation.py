@@ -1,5 +1,6 @@
 """Checks the arguments of a call, gently: what can only mean one thing is accepted, everything else is explained."""
 
+import ast
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from healthgym.errors import ToolError, nearest
 
+_MAX_REPAIRS = 8
 MAX_ARGUMENT_CHARACTERS = 4_000
 """Longest text one argument may carry; a longer one is an agent's mistake, not a query."""
 
@@ -27,41 +29,46 @@ def validate(tool: str, model: type[BaseModel], arguments: Mapping[str, Any]) ->
             raise ToolError(
                 f"{tool}: argument {str(name)[:40]!r} has {len(value):,} characters; the limit is {MAX_ARGUMENT_CHARACTERS:,}."
             )
-    try:
-        parsed = model.model_validate(arguments)
-    except ValidationError as first:
-        repaired = _repair(model, arguments, first)
-        if repaired is None:
-            raise ToolError(_explain(tool, model, arguments, first)) from None
+    candidate: Mapping[str, Any] = arguments
+    for _ in range(_MAX_REPAIRS):
         try:
-            parsed = model.model_validate(repaired)
-        except ValidationError:
-            raise ToolError(_explain(tool, model, arguments, first)) from None
-    return {name: getattr(parsed, name) for name in model.model_fields}
+            parsed = model.model_validate(candidate)
+        except ValidationError as error:
+            repaired = _repair(model, candidate, error)
+            if repaired is None:
+                raise ToolError(_explain(tool, model, error)) from None
+            candidate = repaired
+        else:
+            return {name: getattr(parsed, name) for name in model.model_fields}
+    raise ToolError(f"{tool}: the arguments do not fit. Expected: {signature(tool, model)}.")
 
 
 def _repair(model: type[BaseModel], arguments: Mapping[str, Any], error: ValidationError) -> dict[str, Any] | None:
-    """Return arguments with unambiguous slips mended, or None when nothing could be mended."""
-    repaired = dict(arguments)
-    changed = False
+    """Return arguments with one unambiguous slip mended, or None when there is none."""
     for problem in error.errors():
-        if len(problem["loc"]) != 1 or problem["loc"][0] not in model.model_fields:
+        location = problem["loc"]
+        if not location or location[0] not in model.model_fields or len(location) > 2:
             continue
-        name = str(problem["loc"][0])
-        field, value = model.model_fields[name], arguments.get(name)
-        if isinstance(value, str) and value.strip().lower() in ("", "null", "none") and not field.is_required():
-            del repaired[name]
-        elif problem["type"] in ("literal_error", "enum") and isinstance(value, str | float | int):
+        name, value = str(location[0]), problem["input"]
+        if len(location) == 1 and _spells_nothing(value) and not model.model_fields[name].is_required():
+            return {key: item for key, item in arguments.items() if key != name}
+        if problem["type"] in ("literal_error", "enum") and isinstance(value, str | float | int):
             match = _choice(problem, value)
-            if match is None:
-                continue
-            repaired[name] = match
-        elif problem["type"] == "list_type" and value is not None and not isinstance(value, Mapping):
-            repaired[name] = [value]
-        else:
-            continue
-        changed = True
-    return repaired if changed else None
+            if match is not None:
+                return {**arguments, name: _replaced(arguments[name], location[1:], match)}
+        if problem["type"] == "list_type" and len(location) == 1 and isinstance(value, str | float | int):
+            return {**arguments, name: [value]}
+    return None
+
+
+def _spells_nothing(value: Any) -> bool:
+    return isinstance(value, str) and value.strip().lower() in ("", "null", "none")
+
+
+def _replaced(value: Any, location: tuple[int | str, ...], match: Any) -> Any:
+    if not location or not isinstance(value, list) or not isinstance(location[0], int):
+        return match
+    return [*value[: location[0]], match, *value[location[0] + 1 :]]
 
 
 def _choice(problem: Any, value: Any) -> Any:
@@ -73,8 +80,6 @@ def _choice(problem: Any, value: Any) -> Any:
 
 
 def _choices(problem: Any) -> list[Any]:
-    import ast
-
     expected = str(problem.get("ctx", {}).get("expected", ""))
     parts = [part for chunk in expected.split(" or ") for part in chunk.split(", ")]
     choices = []
@@ -86,7 +91,7 @@ def _choices(problem: Any) -> list[Any]:
     return choices
 
 
-def _explain(tool: str, model: type[BaseModel], arguments: Mapping[str, Any], error: ValidationError) -> str:
+def _explain(tool: str, model: type[BaseModel], error: ValidationError) -> str:
     problems = []
     for problem in error.errors():
         name = ".".join(str(part) for part in problem["loc"]) or "arguments"

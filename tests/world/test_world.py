@@ -1,0 +1,116 @@
+"""Episodes share frozen charts and own their changes; time passes without writes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from healthgym.errors import ToolError
+from healthgym.world import Allergy, Chart, Finding, Medication, Persona, State, VitalSigns, World
+
+
+def chart(**changes):
+    values = {
+        "patient_id": "P1",
+        "age_years": 50,
+        "sex": "female",
+        "weight_kg": 70.0,
+        "vital_signs": ((0.0, VitalSigns(heart_rate_per_min=80)), (30.0, VitalSigns(heart_rate_per_min=130))),
+        "findings": (
+            Finding(
+                id="arm_pain",
+                reveal="ask",
+                present=True,
+                text="pain radiates to the left arm",
+                lay="It goes down my arm.",
+                topics=("radiate", "spread", "arm"),
+            ),
+            Finding(id="murmur", reveal="examine", present=True, text="systolic murmur", system="cardiovascular"),
+        ),
+        "allergies": (Allergy(substance="penicillin", reaction="rash"),),
+        "medications": (Medication(drug="warfarin", dose_mg=3.0),),
+    }
+    return Chart(**{**values, **changes})
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), max_size=12))
+def test_the_hash_depends_on_content_and_not_on_the_way_there(writes):
+    one, other = State(7), State(7)
+    for path, value in writes:
+        one.set(path, value)
+    for path, value in dict(writes).items():
+        other.set(path, value)
+    assert one.hash() == other.hash()
+    for path in dict(writes):
+        one.delete(path)
+    assert one.hash() == State(7).hash()
+
+
+def test_two_episodes_on_one_chart_never_see_each_other():
+    base = chart()
+    one, other = World({"P1": base}), World({"P1": base})
+    before = other.state.hash()
+    one.state.set("P1.esi_level", 2)
+    assert other.state.get("P1.esi_level") is None
+    assert other.state.hash() == before != one.state.hash()
+
+
+def test_a_fork_diverges_from_its_origin():
+    world = World({"P1": chart()})
+    world.order("P1", "troponin", 10, "Troponin 5 ng/L", [("labs.troponin", 5.0, "ng/L")])
+    fork = world.fork()
+    fork.advance(10)
+    assert [order.item for order in fork.new_results()] == ["troponin"]
+    assert fork.knows("P1.labs.troponin")
+    assert not world.knows("P1.labs.troponin")
+    assert world.new_results() == []
+
+
+def test_vital_signs_follow_the_clock_without_changing_the_state():
+    world = World({"P1": chart()})
+    before = world.state.hash()
+    world.advance(29.9)
+    assert world.vital_signs("P1").heart_rate_per_min == 80
+    world.advance(0.1)
+    assert world.vital_signs("P1").heart_rate_per_min == 130
+    assert world.state.hash() == before
+
+
+def test_an_order_changes_the_state_and_reveals_only_when_due():
+    world = World({"P1": chart()})
+    before = world.state.hash()
+    world.order("P1", "potassium", 45, "Potassium 6.8 mmol/L", [("labs.potassium", 6.8, "mmol/L")])
+    assert world.state.hash() != before
+    assert world.read_results() == []
+    world.advance(45)
+    assert [order.text for order in world.read_results("P1")] == ["Potassium 6.8 mmol/L"]
+    assert world.facts["P1.labs.potassium"].value == 6.8
+
+
+def test_the_patient_answers_in_lay_words_and_reveals_just_what_was_asked():
+    world = World({"P1": chart()})
+    assert world.ask("P1", "Does the pain spread to your arm?") == "It goes down my arm."
+    assert set(world.facts) == {"P1.findings.arm_pain"}
+    assert "penicillin" in world.ask("P1", "Any allergies?")
+    assert world.knows("P1.allergies.penicillin")
+    assert "warfarin" in world.ask("P1", "Which medicines do you take?")
+    assert not world.knows("P1.findings.murmur")  # only an examination finds it
+
+
+def test_what_is_not_understood_reveals_nothing():
+    world = World({"P1": chart()})
+    assert "another way" in world.ask("P1", "xyzzy?")
+    assert world.facts == {}
+
+
+def test_a_patient_who_cannot_speak_does_not_answer():
+    world = World({"P1": chart(persona=Persona(informant="none"))})
+    assert world.ask("P1", "Any allergies?") == "The patient does not answer."
+    assert world.facts == {}
+
+
+def test_an_unknown_patient_is_named_with_those_there_are():
+    try:
+        World({"P1": chart()}).chart("P9")
+    except ToolError as error:
+        assert "P1" in str(error)
+    else:
+        raise AssertionError("an unknown patient was accepted")
