@@ -57,7 +57,7 @@ def build_spec(function: Callable[..., Any], *, effect: Effect, minutes: float =
     stray = set(text.arguments) - set(fields)
     if stray:
         raise ContentError(f"tool {name}: 'Args:' describes {sorted(stray)}, which are not parameters")
-    model = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
+    model = create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid", allow_inf_nan=False), **fields)
     return ToolSpec(name, text.description, effect, model, function, minutes, cost)
 
 

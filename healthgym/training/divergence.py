@@ -14,7 +14,9 @@ Divergence = Callable[[Tensor, Tensor], Tensor]
 """Maps student and teacher log-probabilities (..., V) to divergences (...)."""
 
 
-def sampled_divergence(per_token_logps: Tensor, teacher_per_token_logps: Tensor, *, clip: float | None = None) -> Tensor:
+def sampled_divergence(
+    per_token_logps: Tensor, teacher_per_token_logps: Tensor, *, clip: float | None = None
+) -> Tensor:
     """Log ratio of student to teacher at the sampled ids, differentiable as a policy gradient.
 
     The value is d = log pi_theta(y) - log pi_phi(y). The log ratio's own derivative has mean 0 under the student and

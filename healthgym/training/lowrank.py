@@ -46,9 +46,7 @@ def average_products(
     return b.to(old_b.dtype), a.to(old_a.dtype), error
 
 
-def factors_error(
-    terms: list[tuple[Tensor, Tensor, float]], b: Tensor, a: Tensor, *, absolute: bool = False
-) -> float:
+def factors_error(terms: list[tuple[Tensor, Tensor, float]], b: Tensor, a: Tensor, *, absolute: bool = False) -> float:
     """Return ||B A - sum_i c_i B_i A_i||_F, relative to the norm of the sum unless `absolute`.
 
     Args:
