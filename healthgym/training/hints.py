@@ -64,7 +64,7 @@ def hint_text(facts: HintFacts, level: HintLevel = "process") -> str | None:
 
 def hint_texts(facts: Sequence[HintFacts], level: HintLevel) -> tuple[list[str | None], Counter[str]]:
     """Return one hint per attempt, and counts by outcome with `unknown` for attempts that get none."""
-    counts = Counter(fact.outcome or "unknown" for fact in facts)
+    counts: Counter[str] = Counter(fact.outcome or "unknown" for fact in facts)
     return [hint_text(fact, level) for fact in facts], counts
 
 
