@@ -1,0 +1,1 @@
+"""Shared scoring instruments: one file each, computed from the published definition."""
