@@ -1,0 +1,122 @@
+"""Passages: the unit of text that is indexed, found and cited; read from and written to JSON lines."""
+
+import gzip
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import IO, Any
+
+from healthgym.errors import ContentError
+
+REQUIRED = ("id", "title", "text", "source", "licence")
+DATE_KEYS = ("date", "published")
+"""Keys a corpus may keep a passage's date or year under, the first one present wins."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Passage:
+    """A short text with its origin and licence. Corpora hold at most 120 words a passage."""
+
+    id: str
+    """Unique within an index."""
+
+    title: str
+    text: str
+    source: str
+    """Name of the corpus, for example 'medquad'. Searches filter on it."""
+
+    licence: str
+    """SPDX identifier, or LicenseRef-... Searches filter on it."""
+
+    section: str | None = None
+    ref: str | None = None
+    """Where the text comes from: a URL, a PMCID, a guideline with its year."""
+
+    date: str | None = None
+    """ISO date, or a prefix of one ('2019', '2019-05'); None when unknown."""
+
+    def __post_init__(self) -> None:
+        for name in REQUIRED:
+            value = getattr(self, name)
+            if not isinstance(value, str) or not value.strip():
+                raise ContentError(f"a passage needs a non-empty text in {name!r}, got {value!r} (id {self.id!r})")
+
+    @property
+    def full_text(self) -> str:
+        """Title, section and text: what encoders and the lexical index read."""
+        heading = self.title if not self.section else f"{self.title}. {self.section}"
+        return f"{heading}. {self.text}"
+
+    def to_json(self) -> str:
+        """Return the passage as one line of JSON, without the line break."""
+        return json.dumps(asdict(self), ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_row(cls, row: Any, where: str = "passage") -> "Passage":
+        """Build a passage from a decoded JSON row; further keys are ignored.
+
+        Args:
+            row: Mapping with id, title, text, source, licence and optionally section, ref, date or published.
+            where: File and line, named in errors.
+
+        Raises:
+            ContentError: not a mapping, or a key is missing, empty or of another type.
+        """
+        if not isinstance(row, dict):
+            raise ContentError(f"{where}: expected an object with {', '.join(REQUIRED)}; got {type(row).__name__}")
+        missing = [name for name in REQUIRED if row.get(name) in (None, "")]
+        if missing:
+            raise ContentError(f"{where}: {', '.join(missing)} missing or empty; a passage needs {', '.join(REQUIRED)}")
+        values = {field.name: row.get(field.name) for field in fields(cls)}
+        values["date"] = next((str(row[key]) for key in DATE_KEYS if row.get(key) is not None), None)
+        wrong = [name for name, value in values.items() if value is not None and not isinstance(value, str)]
+        if wrong:
+            raise ContentError(f"{where}: {', '.join(wrong)} must be text, got {values[wrong[0]]!r}")
+        try:
+            return cls(**values)
+        except ContentError as error:
+            raise ContentError(f"{where}: {error}") from error
+
+
+def read_passages(path: Path | str) -> Iterator[Passage]:
+    """Yield the passages of a .jsonl or .jsonl.gz file, one at a time.
+
+    Raises:
+        ContentError: the file is missing, cut short, no JSON, or a row lacks a part; names file and line.
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise ContentError(f"no passage file {path}: expected a .jsonl or .jsonl.gz file")
+    number = 0
+    try:
+        with open_text(path, "rt") as stream:
+            for number, line in enumerate(stream, start=1):
+                if line.strip():
+                    yield Passage.from_row(_decode(line, f"{path}:{number}"), f"{path}:{number}")
+    except (EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
+        raise ContentError(f"{path}: unreadable after line {number} ({error}); fetch or write the file again") from error
+
+
+def write_passages(passages: Iterable[Passage], path: Path | str) -> int:
+    """Write passages as JSON lines (compressed when the name ends in .gz) and return how many."""
+    count = 0
+    with open_text(Path(path), "wt") as stream:
+        for passage in passages:
+            stream.write(passage.to_json() + "\n")
+            count += 1
+    return count
+
+
+def open_text(path: Path, mode: str) -> IO[str]:
+    """Open a plain or .gz text file as UTF-8 with '\\n' line ends."""
+    if path.name.endswith(".gz"):
+        return gzip.open(path, mode, encoding="utf-8", newline="\n")  # type: ignore[return-value]
+    return path.open(mode, encoding="utf-8", newline="\n")
+
+
+def _decode(line: str, where: str) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ContentError(f"{where}: not JSON ({error.msg} at column {error.colno}); one passage a line") from error
