@@ -1,0 +1,170 @@
+"""`validate`: runs every proof on one domain and says what failed."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from healthgym.registry import Domain
+from healthgym.tasks import SPLITS, Case
+from healthgym.validation.arguments import ValuePool
+from healthgym.validation.attackers import ATTACKS, Attack, Field, blind_attacks
+from healthgym.validation.failures import FailureLog, describe
+from healthgym.validation.oracle import prove_prompts, prove_repeatable, prove_task
+from healthgym.validation.replay import Played, play
+from healthgym.validation.tool_trials import BAD_CASES, ToolTrials
+from healthgym.world import Services
+
+MAX_ATTACKER_SUCCESS = 0.05
+MAX_ATTACKER_REWARD = 0.25
+SEED = 20_240
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being proved, how many tasks are done, and how many there are."""
+
+
+def validate(
+    domain: Domain, *, sample: int | None = None, progress: Progress | None = None, services: Services | None = None
+) -> dict[str, Any]:
+    """Prove one domain: oracles, attackers and tools, over all of its tasks or an even sample of them.
+
+    Args:
+        domain: See `healthgym.registry.load_domain`.
+        sample: About how many tasks to use, spread over families and splits; None uses all.
+        progress: Called after each task of each stage.
+        services: What episodes share (retriever, patient), as in training.
+
+    Returns:
+        {"tasks", "oracle_min", "attackers": {name: {"success", "reward"}}, "tools", "calls", "failures": [...]}; the
+        domain is proved when "failures" is empty.
+    """
+    log, tell = FailureLog(), progress or (lambda stage, done, total: None)
+    cases = _cases(domain, sample, log, tell)
+    pool = ValuePool.from_tasks(case.task for case in cases)
+    trials = ToolTrials(domain, pool, log, services)
+    oracle_min = _prove_tasks(cases, domain, trials, log, tell, services)
+    prove_prompts(cases, domain, log)
+    attackers = _attack(Field(domain, cases, pool), log, tell, services)
+    return {
+        "tasks": len(cases),
+        "oracle_min": oracle_min,
+        "attackers": attackers,
+        "tools": len(domain.tools),
+        "calls": trials.calls,
+        "failures": log.to_list(),
+    }
+
+
+def _cases(domain: Domain, sample: int | None, log: FailureLog, tell: Progress) -> list[Case]:
+    """Generate the cases, each family and split thinned alike, and log generators that raise."""
+    places = [(family, split, family.counts.get(split, 0)) for family in domain.families.values() for split in SPLITS]
+    total = sum(count for _, _, count in places)
+    every = 1 if sample is None else max(1, total // max(1, sample))
+    cases: list[Case] = []
+    for family, split, count in places:
+        for index in range(0, count, every):
+            try:
+                cases.append(family.case(domain.name, split, index))
+            except Exception as error:  # a report of the author's bug is the purpose
+                log.add(
+                    "family", family.name, f"the generator raised {describe(error)}", "Mend the task family.",
+                    example=f"{split} {index}", key=f"generator {type(error).__name__}",
+                )  # fmt: skip
+            tell("generate", len(cases), total // every)
+    if not cases:
+        log.add("family", "(all)", "the domain has no tasks", "Give a task family counts above 0.")
+    return cases
+
+
+def _prove_tasks(
+    cases: Sequence[Case],
+    domain: Domain,
+    trials: ToolTrials,
+    log: FailureLog,
+    tell: Progress,
+    services: Services | None,
+) -> float:
+    """Replay every oracle, try every tool on every patient, and return the smallest reward of an oracle."""
+    rewards: list[float] = []
+    tried_badly = set(range(0, len(cases), max(1, len(cases) // BAD_CASES)))
+    for index, case in enumerate(cases):
+        rng = np.random.default_rng([SEED, index])
+        prove_repeatable(case, domain, log)
+        played: Played | None = prove_task(case, domain, log, services)
+        rewards.append(played.reward if played is not None else 0.0)
+        if played is not None:
+            trials.observe(played)
+        trials.try_patient(case, played, rng, bad=index in tried_badly)
+        tell("tasks and tools", index + 1, len(cases))
+    trials.conclude()
+    return min(rewards, default=0.0)
+
+
+def _attack(field: Field, log: FailureLog, tell: Progress, services: Services | None) -> dict[str, dict[str, float]]:
+    if not field.cases:
+        return {}
+    blind = [
+        _run(f"immediate_submit {i}", attack, field, log, services)
+        for i, attack in enumerate(blind_attacks(field.domain, field.cases))
+    ]
+    outcomes = {"immediate_submit": max(blind, key=lambda runs: (_mean(runs, 0), _mean(runs, 1)))}
+    for done, (name, attack) in enumerate(ATTACKS.items()):
+        outcomes[name] = _run(name, attack, field, log, services)
+        tell("attackers", done + 1, len(ATTACKS))
+    for name, runs in outcomes.items():
+        _judge(name, runs, field, log)
+    return {name: {"success": _mean(runs, 0), "reward": _mean(runs, 1)} for name, runs in outcomes.items()}
+
+
+def _run(
+    name: str, attack: Attack, field: Field, log: FailureLog, services: Services | None
+) -> list[tuple[float, float]]:
+    """Return (success, reward) of an attack on every case."""
+    runs: list[tuple[float, float]] = []
+    for index, case in enumerate(field.cases):
+        rng = np.random.default_rng([SEED, index, len(name)])
+        try:
+            played = play(case, field.domain, attack(case, field, rng), services)
+        except Exception as error:  # an agent's folly must never raise; reporting it is the purpose
+            log.add(
+                "attacker", name, f"the episode raised {describe(error)}", "Mend the tool or grader named here.",
+                example=case.task.id, key=f"raised {type(error).__name__}",
+            )  # fmt: skip
+            runs.append((0.0, 0.0))
+        else:
+            runs.append((float(played.grade.success), played.reward))
+    return runs
+
+
+def _judge(name: str, runs: Sequence[tuple[float, float]], field: Field, log: FailureLog) -> None:
+    """Log an attacker that earns more than the bounds allow, naming the family it does best in."""
+    success, reward = _mean(runs, 0), _mean(runs, 1)
+    if success <= MAX_ATTACKER_SUCCESS and reward <= MAX_ATTACKER_REWARD:
+        return
+    by_family: dict[str, list[tuple[float, float]]] = {}
+    for case, run in zip(field.cases, runs, strict=True):
+        by_family.setdefault(case.task.family, []).append(run)
+    worst = max(by_family, key=lambda family: (_mean(by_family[family], 0), _mean(by_family[family], 1)))
+    best = max(range(len(runs)), key=lambda index: runs[index])
+    log.add(
+        "attacker", name,
+        f"succeeds in {success:.1%} of the tasks (at most {MAX_ATTACKER_SUCCESS:.0%} allowed) with a mean reward of "
+        f"{reward:.3f} (at most {MAX_ATTACKER_REWARD}); most in family {worst!r}: {_mean(by_family[worst], 0):.1%}",
+        REMEDIES.get(name, "Ask for more evidence, or for more than one answer field."),
+        example=f"{field.cases[best].task.id} gave reward {runs[best][1]:.3f}",
+    )  # fmt: skip
+
+
+REMEDIES = {
+    "immediate_submit": "Require evidence, so that an answer without it earns nothing; or spread the golds.",
+    "random_calls": "Require more specific evidence, or more answer fields or end-state conditions, so that luck fails.",
+    "parrot": "Take the answer out of the prompt, and require evidence.",
+    "wrong_patient": "Grade the values of this chart: the right answer of another case must be wrong here.",
+    "mention_not_do": "Require evidence or end-state conditions that only executed calls can meet.",
+    "tool_spammer": "Add answer fields or end-state conditions, or a budget of tool calls: looking at everything must not make a guess right.",
+    "silent": "Let nothing be earned without a submission.",
+}
+
+
+def _mean(runs: Sequence[tuple[float, float]], part: int) -> float:
+    return sum(run[part] for run in runs) / len(runs) if runs else 0.0
