@@ -1,0 +1,96 @@
+"""The clinical facts, once, each with its source: patients, tasks, passages and graders all come from here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from healthgym.errors import ContentError, NotRegistered
+
+from .pharmacology import Drug, Interaction, load_drugs, load_interactions
+from .reading import FOLDER, read_table
+from .schema import Analyte, Comorbidity, Condition, Guideline, Sign, StudyKind, Symptom
+
+__all__ = ["KnowledgeBase", "load"]
+
+
+@dataclass(frozen=True)
+class KnowledgeBase:
+    """Every fact, by id."""
+
+    conditions: Mapping[str, Condition]
+    symptoms: Mapping[str, Symptom]
+    signs: Mapping[str, Sign]
+    comorbidities: Mapping[str, Comorbidity]
+    analytes: Mapping[str, Analyte]
+    studies: Mapping[str, StudyKind]
+    guidelines: Mapping[str, Guideline]
+
+    @cached_property
+    def drugs(self) -> Mapping[str, Drug]:
+        """Drug monographs by id."""
+        return load_drugs()
+
+    @cached_property
+    def interactions(self) -> tuple[Interaction, ...]:
+        """Interactions between pairs of drugs."""
+        return load_interactions()
+
+    def condition(self, name: str) -> Condition:
+        """Return a condition. Raises NotRegistered, offering the nearest, when there is none of that id."""
+        if name not in self.conditions:
+            raise NotRegistered.named("condition", name, self.conditions)
+        return self.conditions[name]
+
+    def digest(self) -> str:
+        """Return the SHA-256 over every data file's name and content."""
+        total = sha256()
+        for path in sorted(FOLDER.rglob("*.yaml")):
+            total.update(path.relative_to(FOLDER).as_posix().encode() + b"\0" + path.read_bytes())
+        return total.hexdigest()
+
+
+@lru_cache(maxsize=1)
+def load() -> KnowledgeBase:
+    """Read every data file once. Raises ContentError naming file, entry and remedy."""
+    tables: dict[str, Mapping[str, Any]] = {
+        "symptom": read_table(Symptom, FOLDER / "symptoms.yaml"),
+        "sign": read_table(Sign, FOLDER / "signs.yaml"),
+        "comorbidity": read_table(Comorbidity, FOLDER / "comorbidities.yaml"),
+        "analyte": read_table(Analyte, FOLDER / "analytes.yaml"),
+        "study": read_table(StudyKind, FOLDER / "studies.yaml"),
+    }
+    guidelines: dict[str, Guideline] = {}
+    for path in sorted((FOLDER / "guidelines").glob("*.yaml")):
+        guidelines.update(read_table(Guideline, path))
+    conditions: dict[str, Condition] = {}
+    for path in sorted((FOLDER / "conditions").glob("*.yaml")):
+        for condition in read_table(Condition, path).values():
+            if condition.id in conditions:
+                raise ContentError(f"{path}: condition {condition.id!r} stands in another file too; remove one")
+            _check_references(condition, tables, path)
+            conditions[condition.id] = condition
+    return KnowledgeBase(
+        conditions=conditions,
+        symptoms=tables["symptom"],
+        signs=tables["sign"],
+        comorbidities=tables["comorbidity"],
+        analytes=tables["analyte"],
+        studies=tables["study"],
+        guidelines=guidelines,
+    )
+
+
+def _check_references(condition: Condition, tables: Mapping[str, Mapping[str, Any]], path: Path) -> None:
+    named: dict[str, set[str]] = {
+        "symptom": set(condition.symptoms),
+        "sign": set(condition.signs),
+        "comorbidity": set(condition.who.comorbidities),
+        "analyte": {name for severity in condition.severities.values() for name in severity.labs},
+        "study": {name for severity in condition.severities.values() for name in severity.studies},
+    }
+    for kind, names in named.items():
+        for name in names - set(tables[kind]):
+            raise ContentError(f"{path}, condition {condition.id!r}: {NotRegistered.named(kind, name, tables[kind])}")
