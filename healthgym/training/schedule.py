@@ -62,10 +62,15 @@ class Lambda:
         before = kl if self.smoothed_kl is None else self.smoothed_kl
         self.smoothed_kl = self.smoothing * before + (1 - self.smoothing) * kl
         self._quiet = max(self._quiet - 1, 0)
-        if self.kl_high is None or self.smoothed_kl <= self.kl_high or self._quiet:
+        if self.kl_high is None or self.smoothed_kl <= self.kl_high or self.is_cooling:
             return False
         self.lower()
         return True
+
+    @property
+    def is_cooling(self) -> bool:
+        """Whether the ceiling was lowered a moment ago."""
+        return self._quiet > 0
 
     def lower(self) -> None:
         """Lower the ceiling to `ratchet` times itself, for good."""

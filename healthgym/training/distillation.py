@@ -1,0 +1,316 @@
+"""TT-OPD on one batch: what the teacher reads, what it thinks of the student's tokens, and D(tau)."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from healthgym.errors import ConfigError
+from healthgym.rollout import Trajectory
+from healthgym.training.config import Divergence, Hint, Turns
+from healthgym.training.divergence import (
+    bound,
+    chunked_divergence,
+    k3_divergence,
+    sampled_divergence,
+    vocabulary_divergence,
+)
+from healthgym.training.hints import HintFacts, hint_texts
+from healthgym.training.teacher import LiveTeacher
+from healthgym.training.teacher_context import (
+    HintRenderer,
+    TeacherSequence,
+    check_alignment,
+    pad_rows,
+    teacher_sequence,
+    turn_id_row,
+)
+from healthgym.training.turns import TurnTable, k_max, position_in_turn, trajectory_divergence, turn_table
+
+Batch = Mapping[str, Any]
+
+
+class Scorer(Protocol):
+    """The part of TRL's trainer that scores tokens, so that student and teacher go the same way."""
+
+    def __call__(
+        self, model: nn.Module, input_ids: Tensor, attention_mask: Tensor, logits_to_keep: int
+    ) -> tuple[Tensor, Tensor | None, Tensor | None]:
+        """Return log-probabilities (B, logits_to_keep) and two more values that are not used."""
+
+
+@dataclass(frozen=True)
+class TeacherView:
+    """The teacher's judgement of the student's tokens in one micro-batch; carries no gradient."""
+
+    logps: Tensor
+    """(B, T) in nats at the student's tokens; 0 where `scored` is False."""
+    scored: Tensor
+    """(B, T) bool: tokens the policy wrote and the teacher's context holds."""
+    hidden: Tensor | None
+    """(B, T, H) hidden states that predict each token; None when the divergence needs no vocabulary."""
+    head: tuple[Tensor, Tensor | None] | None
+    """Weight (V, H) and bias of the teacher's language-model head."""
+
+
+@dataclass(frozen=True)
+class Distilled:
+    """D(tau) of one micro-batch and what to report about it."""
+
+    per_trajectory: Tensor
+    """(B,) in nats, differentiable; 0 where no turn counts."""
+    table: TurnTable
+    log_ratio: Tensor
+    """(B, T) student minus teacher log-probability at scored tokens, 0 elsewhere; no gradient."""
+
+
+class Distillation:
+    """Builds the teacher's inputs from trajectories and compares it with the student.
+
+    Args:
+        teacher: The live teacher.
+        renderer: Renders hints in the model's chat template.
+        hint: Level and place of the hints; None for none.
+        turns: Which turns count.
+        divergence: How tokens are compared.
+        temperature: Sampling temperature; both sides' logits are divided by it.
+        max_context: Longest sequence the teacher reads.
+        answer_of: Gold answer of a task as text, for hint level `answer`.
+    """
+
+    def __init__(
+        self,
+        teacher: LiveTeacher,
+        renderer: HintRenderer,
+        *,
+        hint: Hint | None,
+        turns: Turns,
+        divergence: Divergence,
+        temperature: float = 1.0,
+        max_context: int | None = None,
+        answer_of: Callable[[str], str] = lambda task_id: "",
+    ) -> None:
+        self.teacher, self.renderer, self.hint = teacher, renderer, hint
+        self.turns, self.divergence = turns, divergence
+        self.temperature, self.max_context, self.answer_of = temperature, max_context, answer_of
+        self.counts: Counter[str] = Counter()
+        """Since the run began: hints by outcome (`hints/wrong`, ...), `hints_fired`, `tokens_dropped`."""
+        self._capture: list[Tensor] | None = None
+        if self._needs_hidden:
+            _backbone(teacher.model).register_forward_hook(self._keep_hidden)
+
+    def hints_for(self, trajectories: Sequence[Trajectory | None]) -> list[str | None]:
+        """Return one hint per trajectory; None where hints are off, or the outcome is unknown for lack of an episode."""
+        if self.hint is None:
+            return [None] * len(trajectories)
+        answer = self.answer_of if self.hint.level == "answer" else lambda task_id: ""
+        facts = [
+            HintFacts(outcome=None) if trajectory is None else hint_facts(trajectory, answer(trajectory.task_id))
+            for trajectory in trajectories
+        ]
+        hints, counts = hint_texts(facts, self.hint.level)
+        self.counts.update({f"hints/{outcome}": count for outcome, count in counts.items()})
+        self.counts["hints_fired"] += sum(hint is not None for hint in hints)
+        return hints
+
+    def attach(self, trajectories: Sequence[Trajectory | None], width: int, pad_id: int) -> dict[str, Tensor]:
+        """Return the batch-first tensors that travel with the student's inputs.
+
+        Args:
+            trajectories: B graded episodes, in the order of the batch; None where the infrastructure failed.
+            width: T, the padded length of the student's completions.
+            pad_id: Token id for padding.
+        """
+        tokens = [_tokens(trajectory, pad_id) for trajectory in trajectories]
+        hints = self.hints_for(trajectories)
+        sequences = [self._sequence(one, hint) for one, hint in zip(tokens, hints, strict=True)]
+        turn_ids = pad_rows([turn_id_row(one.turns, one.mask) for one in tokens], -1, width=width)
+        positions = pad_rows([sequence.positions for sequence in sequences], -1, width=width)
+        policy = turn_ids >= 0
+        self.counts["tokens_dropped"] += int((policy & (positions < 0)).sum())
+        positions = positions.masked_fill(~policy, -1)
+        completions = [sequence.completion_ids for sequence in sequences]
+        teacher_ids = pad_rows(completions, pad_id, width=width)
+        check_alignment(pad_rows([one.completion_ids for one in tokens], pad_id, width=width), teacher_ids, positions)
+        prompts = [sequence.prompt_ids for sequence in sequences]
+        return {
+            "turn_ids": turn_ids,
+            "teacher_prompt_ids": pad_rows(prompts, pad_id, side="left"),
+            "teacher_prompt_mask": pad_rows([[1] * len(ids) for ids in prompts], 0, side="left"),
+            "teacher_completion_ids": teacher_ids,
+            "teacher_completion_mask": pad_rows([[1] * len(ids) for ids in completions], 0, width=width),
+            "teacher_positions": positions,
+            "is_correct": torch.tensor(
+                [trajectory is not None and trajectory.grade.success for trajectory in trajectories]
+            ),
+        }
+
+    def _sequence(self, tokens: "_Tokens", hint: str | None) -> TeacherSequence:
+        return teacher_sequence(
+            tokens.prompt_ids,
+            tokens.completion_ids,
+            [start for start, _ in tokens.turns],
+            self.renderer.message(hint) if hint else [],
+            generation_prompt=self.renderer.generation_prompt if hint else [],
+            where=self.hint.where if self.hint else "prompt",
+            max_context=self.max_context,
+        )
+
+    def score(self, inputs: Batch, scorer: Scorer) -> TeacherView:
+        """Score the student's tokens in the teacher's context. Call before the student's own forward pass."""
+        prompt, completion = inputs["teacher_prompt_ids"], inputs["teacher_completion_ids"]
+        ids = torch.cat([prompt, completion], dim=1)
+        mask = torch.cat([inputs["teacher_prompt_mask"], inputs["teacher_completion_mask"]], dim=1)
+        positions = inputs["teacher_positions"]
+        scored = positions >= 0
+        index = positions.clamp(min=0)
+        hidden = head = None
+        with self.teacher.active() as model, self.capturing() as captured:
+            logps, _, _ = scorer(model, ids, mask, completion.size(1))
+            if self._needs_hidden:
+                states = captured[-1][:, prompt.size(1) - 1 : -1]
+                hidden = states.gather(1, index[:, :, None].expand(-1, -1, states.size(-1)))
+                layer = _head(model)
+                head = (layer.weight.detach(), None if layer.bias is None else layer.bias.detach())
+        return TeacherView(logps.gather(1, index).masked_fill(~scored, 0.0), scored, hidden, head)
+
+    def compare(
+        self, inputs: Batch, view: TeacherView, logps: Tensor, hidden: Tensor | None, *, step: int
+    ) -> Distilled:
+        """Return D(tau) of each trajectory.
+
+        Args:
+            inputs: The micro-batch.
+            view: The teacher's judgement of it.
+            logps: (B, T) the student's log-probabilities, with gradient.
+            hidden: (B, P + T, H) the student's hidden states, with gradient, when the divergence needs them.
+            step: Optimiser steps done.
+        """
+        horizon = k_max(step, start=self.turns.start, grow_every=self.turns.grow_every, maximum=self.turns.max)
+        turn_ids = inputs["turn_ids"].masked_fill(~view.scored, -1)
+        counted = view.scored & (turn_ids < horizon)
+        if self.turns.tokens_per_turn:
+            counted &= position_in_turn(turn_ids) < self.turns.tokens_per_turn
+        per_token = self._per_token(counted, view, logps, hidden)
+        table = turn_table(
+            per_token,
+            turn_ids.masked_fill(~counted, -1),
+            max_turns=horizon,
+            weights=self.turns.weights,
+            gamma=self.turns.gamma,
+            stop_kl=self.turns.stop_kl,
+        )
+        log_ratio = (logps.detach() - view.logps).masked_fill(~view.scored, 0.0)
+        return Distilled(trajectory_divergence(per_token, table), table, log_ratio)
+
+    @contextmanager
+    def capturing(self) -> Iterator[list[Tensor]]:
+        """Collect the backbone's hidden states of the forward passes made inside."""
+        captured: list[Tensor] = []
+        self._capture = captured
+        try:
+            yield captured
+        finally:
+            self._capture = None
+
+    def _per_token(self, counted: Tensor, view: TeacherView, logps: Tensor, hidden: Tensor | None) -> Tensor:
+        clip = self.divergence.clip
+        if self.divergence.kind == "sampled":
+            return sampled_divergence(logps, view.logps, clip=clip)
+        if self.divergence.kind == "k3":
+            return k3_divergence(logps, view.logps, clip=clip)
+        assert hidden is not None and view.hidden is not None and view.head is not None
+        states = hidden[:, -logps.size(1) - 1 : -1]  # the state before a token predicts it
+        layer = _head(self.teacher.model)
+        divergence = chunked_divergence(
+            states[counted],
+            layer.weight,
+            view.hidden[counted],
+            view.head[0],
+            divergence=vocabulary_divergence(
+                self.divergence.kind,
+                k=self.divergence.k,
+                direction=self.divergence.direction,
+                beta=self.divergence.beta,
+            ),
+            temperature=self.temperature,
+            bias=layer.bias,
+            teacher_bias=view.head[1],
+            chunk_size=self.divergence.chunk_size,
+        )
+        return torch.zeros_like(logps, dtype=divergence.dtype).masked_scatter(counted, bound(divergence, clip))
+
+    @property
+    def _needs_hidden(self) -> bool:
+        return self.divergence.kind in ("topk", "full")
+
+    def _keep_hidden(self, module: nn.Module, args: Any, output: Any) -> None:
+        if self._capture is not None:
+            self._capture.append(output.last_hidden_state)
+
+
+@dataclass(frozen=True)
+class _Tokens:
+    prompt_ids: Sequence[int]
+    completion_ids: Sequence[int]
+    mask: Sequence[int]
+    turns: list[tuple[int, int]]
+
+
+def _tokens(trajectory: Trajectory | None, pad_id: int) -> _Tokens:
+    """Return an episode's tokens; one padding token that nobody wrote stands for an episode that failed."""
+    if trajectory is None:
+        return _Tokens([pad_id], [pad_id], [0], [])
+    spans = [(span.start, span.end) for span in trajectory.turns]
+    return _Tokens(trajectory.prompt_ids, trajectory.completion_ids, trajectory.completion_mask, spans)
+
+
+def hint_facts(trajectory: Trajectory, answer: str = "") -> HintFacts:
+    """Return what grading found out about a trajectory, by category, and the gold when it may be told."""
+    grade = trajectory.grade
+    return HintFacts(
+        outcome=grade.outcome,
+        missing_evidence=tuple(grade.missing_evidence),
+        hazards=tuple(hit.label for hit in grade.hazards),
+        answer=answer,
+    )
+
+
+_LOGIT_TRANSFORMS = (
+    "final_logit_softcapping",
+    "logit_scale",
+    "logits_scaling",
+    "output_multiplier",
+    "lm_head_multiplier",
+)
+
+
+def check_plain_head(model: nn.Module) -> None:
+    """Refuse models that transform their logits after the head, which the divergences over the vocabulary do not do.
+
+    Raises:
+        ConfigError: The model caps or scales its logits.
+    """
+    config = _base(model).config.get_text_config()
+    for name in _LOGIT_TRANSFORMS:
+        if getattr(config, name, None) not in (None, 1.0):
+            raise ConfigError(
+                f"divergence.kind topk and full apply the bare language-model head, but this model has {name} "
+                f"{getattr(config, name)}. Use divergence.kind: k3 or sampled."
+            )
+
+
+def _base(model: nn.Module) -> Any:
+    return model.get_base_model() if hasattr(model, "get_base_model") else model
+
+
+def _backbone(model: nn.Module) -> nn.Module:
+    return _base(model).base_model
+
+
+def _head(model: nn.Module) -> Any:
+    return _base(model).get_output_embeddings()

@@ -1,0 +1,92 @@
+"""Refuses a run whose mechanisms would be configured and inert, or whose episodes could not succeed."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from healthgym.errors import ConfigError
+from healthgym.training.config import RunConfig
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OracleLength:
+    """Tokens an oracle's episode takes."""
+
+    task_id: str
+    prompt: int
+    completion: int
+    longest_turn: int
+
+
+def check_settings(config: RunConfig) -> None:
+    """Refuse settings under which a configured mechanism does nothing.
+
+    Raises:
+        ConfigError: Names the setting and the remedy.
+    """
+    teacher = config.teacher
+    if teacher is None:
+        return
+    averages = bool(teacher.update_every) and teacher.ema_decay < 1.0
+    if not averages and not teacher.copy_every:
+        raise ConfigError(
+            f"teacher.ema_decay {teacher.ema_decay} with update_every {teacher.update_every} and copy_every 0 never moves "
+            "the teacher. Lower ema_decay, set copy_every, or set teacher: null."
+        )
+    if config.lambda_.start == 0.0:
+        raise ConfigError("lambda.start 0 gives the teacher no say. Raise it, or set teacher: null.")
+    for name in ("update_every", "copy_every"):
+        every = getattr(teacher, name)
+        if every > config.optim.steps and (name == "copy_every" or not teacher.copy_every):
+            raise ConfigError(
+                f"teacher.{name} {every} never comes in a run of {config.optim.steps} steps. Lower it, or set it to 0."
+            )
+
+
+def check_lengths(config: RunConfig, lengths: Sequence[OracleLength], *, model_limit: int | None = None) -> None:
+    """Refuse token limits under which not even the oracle could finish, which would earn zero reward in silence.
+
+    Args:
+        config: The run's settings.
+        lengths: What the oracle's episodes take, for a sample of the run's tasks.
+        model_limit: Positions the model has.
+
+    Raises:
+        ConfigError: No sampled task fits. Tasks that do not fit while others do are warned of.
+    """
+    rollout = config.rollout
+    limits = [limit for limit in (rollout.max_context, model_limit) if limit is not None]
+    context = min(limits, default=None)
+    for setting, limit, need in (
+        ("rollout.max_tokens_per_turn", rollout.max_tokens_per_turn, lambda one: one.longest_turn),
+        ("rollout.max_completion_tokens", rollout.max_completion_tokens, lambda one: one.completion),
+        ("rollout.max_context (or the model's own limit)", context, lambda one: one.prompt + one.completion),
+    ):
+        over = [need(one) for one in lengths if limit is not None and need(one) > limit]
+        if over and len(over) == len(lengths):
+            raise ConfigError(
+                f"{setting} {limit} is too short: the oracle needs {min(over)} to {max(over)} tokens on every one of "
+                f"{len(lengths)} sampled tasks, so no episode could succeed."
+            )
+        if over:
+            logger.warning(
+                "%s %s is too short for the oracle on %d of %d sampled tasks (up to %d tokens)",
+                setting, limit, len(over), len(lengths), max(over),
+            )  # fmt: skip
+
+
+def check_distribution(config: RunConfig, distributed_type: str) -> None:
+    """Refuse sharded training with a teacher, whose weights are swapped whole.
+
+    Raises:
+        ConfigError: Parameters are sharded.
+    """
+    if config.teacher is not None and any(
+        name in distributed_type.upper() for name in ("FSDP", "DEEPSPEED", "MEGATRON")
+    ):
+        raise ConfigError(
+            f"A live teacher needs whole parameters on each process, but this launch shards them ({distributed_type}). "
+            "Launch with plain data parallelism and model.lora, or set teacher: null."
+        )

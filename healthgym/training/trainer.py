@@ -1,0 +1,313 @@
+"""TRL's GRPOTrainer with our episodes, our baseline and a distillation term."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate.utils import gather_object
+from datasets import Dataset
+from torch import Tensor
+from transformers import (
+    PreTrainedTokenizerBase,
+    PrinterCallback,
+    TrainerCallback,
+    TrainerControl,
+    TrainerState,
+    TrainingArguments,
+)
+from trl import GRPOConfig, GRPOTrainer
+
+from healthgym.errors import HealthgymError
+from healthgym.rollout import Trajectory
+from healthgym.training.advantages import group_advantages
+from healthgym.training.checkpoints import publish, rotate, working_folder
+from healthgym.training.degenerate import assistant_texts, is_degenerate
+from healthgym.training.distill_step import DistillStep
+from healthgym.training.episode_metrics import episode_sums, merge_sums
+from healthgym.training.shaping import LengthShaping
+
+OUR_STATE = "healthgym.pt"
+MAX_SAMPLING_GAP = 0.5
+"""Largest mean difference, in nats, between the log-probabilities of sampling and of training on fresh episodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeRow:
+    """One attempt to make: attempts of a group share task and world seed."""
+
+    task_id: str
+    group: int
+    seed: int
+
+    def to_prompt(self) -> str:
+        """Return the row as the text that TRL carries to the rollout, which sees no other column."""
+        return f"{self.seed}|{self.group}|{self.task_id}"
+
+    @classmethod
+    def from_prompt(cls, prompt: str) -> "EpisodeRow":
+        """Read a row back."""
+        seed, group, task_id = prompt.split("|", 2)
+        return cls(task_id, int(group), int(seed))
+
+
+Collect = Callable[[Sequence[EpisodeRow], int], Sequence[Trajectory | None]]
+"""Makes one episode per row, given the optimiser steps done; None where the infrastructure failed."""
+
+
+class EpisodeTrainer(GRPOTrainer):
+    """Trains on episodes that `collect` makes.
+
+    Differs from TRL in the advantages (population deviation; degenerate episodes outside the baseline), in the term
+    lambda(n) * mean D(tau) added to the loss, and in that rewards are those of the finished episodes.
+
+    Args:
+        model: The policy, LoRA already applied if wanted.
+        args: TRL's arguments; see `healthgym.training.arguments`.
+        tokenizer: The policy's tokenizer.
+        rows: Every row of the run in order, `tasks_per_step` for each batch of episodes.
+        collect: Makes the episodes.
+        shaping: Length shaping of the reward, or None.
+        distill: The distillation term, or None for plain GRPO.
+        on_episodes: Called with the step and the trajectories of this process.
+        callbacks: More callbacks for transformers' trainer.
+        keep: Checkpoints kept.
+    """
+
+    def __init__(
+        self,
+        *,
+        model: Any,
+        args: GRPOConfig,
+        tokenizer: PreTrainedTokenizerBase,
+        rows: Sequence[EpisodeRow],
+        collect: Collect,
+        shaping: LengthShaping | None = None,
+        distill: DistillStep | None = None,
+        on_episodes: Callable[[int, Sequence[Trajectory]], None] | None = None,
+        callbacks: Sequence[TrainerCallback] = (),
+        keep: int = 2,
+    ) -> None:
+        self.keep = keep
+        self.collect, self.shaping, self.distill, self.on_episodes = collect, shaping, distill, on_episodes
+        self.counts: dict[str, int] = {"infrastructure_failures": 0, "degenerate": 0}
+        self._trajectories: list[Trajectory | None] = []
+        self._all_rewards: Tensor | None = None
+        self._student_logps: Tensor | None = None
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message=".*'rollout_func', which is an experimental")
+            super().__init__(
+                model=model,
+                reward_funcs=[episode],
+                args=args,
+                train_dataset=Dataset.from_dict({"prompt": [row.to_prompt() for row in rows]}),
+                processing_class=tokenizer,
+                rollout_func=lambda prompts, trainer: trainer.rollout(prompts),
+                callbacks=list(callbacks),
+            )
+        self.remove_callback(PrinterCallback)
+        self.add_callback(_StepCallback(self))
+
+    def rollout(self, prompts: Sequence[str]) -> dict[str, Any]:
+        """Make the episodes of this process and hand their tokens to TRL."""
+        rows = [EpisodeRow.from_prompt(prompt) for prompt in prompts]
+        self._trajectories = list(self.collect(rows, self.state.global_step))
+        if len(self._trajectories) != len(rows):
+            raise HealthgymError(f"collect() returned {len(self._trajectories)} trajectories for {len(rows)} rows")
+        made = [trajectory for trajectory in self._trajectories if trajectory is not None]
+        if not made:
+            raise HealthgymError(
+                "Every episode of this step failed in the infrastructure: see the rollout engine's log"
+            )
+        has_logprobs = all(trajectory.logprobs is not None for trajectory in made)
+        end = self.processing_class.eos_token_id
+        # A failed episode needs tokens to keep its place in the batch; its mask is 0 and its reward None.
+        blank: dict[str, Any] = {"prompt_ids": [end], "completion_ids": [end], "env_mask": [0], "logprobs": [0.0]}
+        entries = [blank if t is None else _entry(t, has_logprobs) for t in self._trajectories]
+        output: dict[str, Any] = {name: [entry[name] for entry in entries] for name in blank}
+        output["logprobs"] = output["logprobs"] if has_logprobs else None
+        output["shaped_reward"] = self._shaped(self._trajectories)
+        return output
+
+    def _shaped(self, trajectories: Sequence[Trajectory | None]) -> list[float | None]:
+        if self.shaping is None:
+            return [None if t is None else t.reward for t in trajectories]
+        return [None if t is None else self.shaping.apply([t.reward], [t.assistant_tokens])[0] for t in trajectories]
+
+    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Tensor:
+        self._all_rewards = super()._calculate_rewards(*args, **kwargs)
+        return self._all_rewards
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output = super()._generate_and_score_completions(inputs)
+        trajectories = self._trajectories
+        output["advantages"] = self._advantages(output["advantages"], trajectories)
+        made = [trajectory for trajectory in trajectories if trajectory is not None]
+        self.counts["infrastructure_failures"] += len(trajectories) - len(made)
+        metrics = merge_sums(gather_object([episode_sums(made, self.num_generations)]))
+        if self.shaping is not None:
+            self.shaping.observe(metrics["episode/success"])
+            metrics["episode/length_shaping"] = float(self.shaping.is_on)
+        self._note(metrics)
+        if self.distill is not None:
+            output.update(self.distill.attach(trajectories, output, hint_echo=metrics["episode/hint_echo"]))
+        if self.on_episodes is not None:
+            self.on_episodes(self.state.global_step, made)
+        return output
+
+    def _advantages(self, local: Tensor, trajectories: Sequence[Trajectory | None]) -> Tensor:
+        """Replace TRL's advantages: population deviation, degenerate episodes outside the baseline."""
+        assert self._all_rewards is not None
+        fallen = [t is not None and any(map(is_degenerate, assistant_texts(t.messages))) for t in trajectories]
+        in_baseline = ~self.accelerator.gather(torch.tensor(fallen, device=local.device))
+        groups = group_advantages(
+            self._all_rewards[:, 0],
+            self.num_generations,
+            in_baseline=in_baseline,
+            scale=self.scale_rewards != "none",
+        )
+        self.counts["degenerate"] += groups.excluded
+        self._note(
+            {
+                "episode/dead_group_share": groups.dead_share,
+                "episode/unscored": groups.unscored,
+                "episode/excluded_from_baseline": groups.excluded,
+            }
+        )
+        start = self.accelerator.process_index * len(trajectories)
+        return groups.advantages[start : start + len(trajectories)].to(local)
+
+    def _get_per_token_logps_and_entropies(self, model: Any, *args: Any, **kwargs: Any) -> Any:
+        scores = super()._get_per_token_logps_and_entropies(model, *args, **kwargs)
+        self._student_logps = scores[0]
+        return scores
+
+    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
+        distill = self.distill
+        if distill is None or not distill.is_on:
+            loss = super()._compute_loss(model, inputs)
+            self._check_sampling(inputs)
+            return loss
+        view = distill.score(inputs, self._get_per_token_logps_and_entropies)  # before the student's graph exists
+        with distill.capturing() as captured:
+            policy_loss = super()._compute_loss(model, inputs)
+        self._check_sampling(inputs)
+        hidden = captured[-1] if captured else None
+        assert self._student_logps is not None
+        term = distill.term(inputs, view, self._student_logps, hidden, self.accelerator)
+        term = term / self.current_gradient_accumulation_steps
+        if distill.measures_gradients:
+            distill.measure_gradients(policy_loss, term, self.current_gradient_accumulation_steps)
+        return policy_loss + term
+
+    def _check_sampling(self, inputs: Mapping[str, Any]) -> None:
+        """Fail loudly when fresh tokens are unlikely under the weights that are said to have sampled them."""
+        sampled, logps = inputs.get("sampling_per_token_logps"), self._student_logps
+        generate_every = self.args.steps_per_generation * self.num_iterations
+        is_fresh = self._step % generate_every < self.args.steps_per_generation
+        if sampled is None or logps is None or not is_fresh:
+            return
+        mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
+        gap = (logps.detach() - sampled)[mask]
+        gap = gap[~gap.isnan()]
+        if not gap.numel():
+            return
+        self._note({"sampling/sampling_logp_difference/mean": float(gap.abs().mean())})
+        self._note({"sampling/importance_sampling_ratio/mean": float(gap.exp().mean())})
+        if float(gap.abs().mean()) > MAX_SAMPLING_GAP:
+            raise HealthgymError(
+                f"Fresh episodes differ by {float(gap.abs().mean()):.2f} nats a token between the engine that sampled "
+                "them and the model that is trained: the engine runs other weights, or samples at another temperature."
+            )
+
+    def _note(self, metrics: Mapping[str, float]) -> None:
+        mode = "train" if self.model.training else "eval"
+        for name, value in metrics.items():
+            self._metrics[mode][name].append(value)
+
+    def begin_step(self) -> None:
+        """Fix lambda for the optimiser step that starts now."""
+        if self.distill is not None:
+            self.distill.begin(self.state.global_step)
+
+    def finish_step(self) -> None:
+        """Let the teacher follow the student and log what happened."""
+        if self.distill is not None:
+            self._note(self.distill.finish(self.state.global_step))
+        self._note({f"episode/{name}_total": float(count) for name, count in self.counts.items()})
+
+    def _get_output_dir(self, trial: Any) -> str:
+        """Where transformers writes a checkpoint before it is published under its name."""
+        return str(working_folder(Path(self.args.output_dir)))
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """Write a checkpoint aside, add our state, and rename it: a checkpoint with a name is whole."""
+        root, name = Path(self.args.output_dir), f"checkpoint-{self.state.global_step}"
+        super()._save_checkpoint(model, trial)
+        if self.args.should_save:
+            torch.save(self.state_dict(), working_folder(root) / name / OUR_STATE)
+        self.accelerator.wait_for_everyone()
+        if self.args.should_save:
+            publish(root, name)
+            rotate(root, self.keep)
+        self.accelerator.wait_for_everyone()
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if checkpoint is not None:
+            state = torch.load(Path(checkpoint) / OUR_STATE, map_location="cpu", weights_only=True)
+            self.load_state_dict(state)
+
+    def create_model_card(self, *args: Any, **kwargs: Any) -> None:
+        """Write no model card: the run folder's config.yaml says what was done."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return everything of ours that a resumed run needs; TRL and transformers keep the rest."""
+        return {
+            "counts": dict(self.counts),
+            "shaping": None if self.shaping is None else self.shaping.state_dict(),
+            "distill": None if self.distill is None else self.distill.state_dict(),
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Continue from a `state_dict`."""
+        self.counts = dict(state["counts"])
+        if self.shaping is not None:
+            self.shaping.load_state_dict(state["shaping"])
+        if self.distill is not None:
+            self.distill.load_state_dict(state["distill"])
+
+
+def episode(prompts: Sequence[str], shaped_reward: Sequence[float | None], **unused: Any) -> list[float | None]:
+    """Return the reward of each finished episode; TRL logs it under this function's name."""
+    return list(shaped_reward)
+
+
+def _entry(trajectory: Trajectory, has_logprobs: bool) -> dict[str, Any]:
+    if not trajectory.completion_ids or not trajectory.prompt_ids:
+        raise HealthgymError(
+            f"Trajectory of {trajectory.task_id} carries no tokens: training needs a policy that works on tokens"
+        )
+    return {
+        "prompt_ids": list(trajectory.prompt_ids),
+        "completion_ids": list(trajectory.completion_ids),
+        "env_mask": list(trajectory.completion_mask),
+        "logprobs": list(trajectory.logprobs) if has_logprobs and trajectory.logprobs is not None else [],
+    }
+
+
+class _StepCallback(TrainerCallback):
+    """Tells the trainer where optimiser steps begin and end, exact under gradient accumulation."""
+
+    def __init__(self, trainer: EpisodeTrainer) -> None:
+        self.trainer = trainer
+
+    def on_step_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self.trainer.begin_step()
+
+    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
+        self.trainer.finish_step()
