@@ -12,6 +12,9 @@ _UNITS = (
 )
 _CLAIM = re.compile(rf"(?<![\w.])(\d+(?:\.\d+)?)\s*({_UNITS})", re.IGNORECASE)
 _NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\d)")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_FILLER = r"(?:an?\s+|the\s+|most\s+|likely\s+|probably\s+)*"
+_UNDECIDED = frozenset({"not", "no", "unclear", "uncertain", "unknown", "to", "based", "still"})
 
 
 def coherence(record: EpisodeRecord) -> float:
@@ -48,12 +51,13 @@ def _agreements(text: str, submission: Mapping[str, Any]) -> list[bool]:
         ):
             continue
         words = r"[\s_-]+".join(map(re.escape, name.split("_")))
-        found = re.search(rf"\b{words}\b\s*(?:is|=|:|of|level)?\s*([A-Za-z_]+|\d+(?:\.\d+)?)", text, re.IGNORECASE)
-        if found is None:
-            continue
-        stated = found[1].lower()
-        if isinstance(value, str) or stated[0].isdigit():
-            verdicts.append(_same(stated, value))
+        if isinstance(value, str):
+            pattern = rf"\b{words}\b\s*(?:is\b|=|:)\s*{_FILLER}([A-Za-z_]+|\d+(?:\.\d+)?)"
+        else:
+            pattern = rf"\b{words}\b\s*(?:is\b|=|:|of\b|level\b)?\s*(\d+(?:\.\d+)?)"
+        found = re.search(pattern, text, re.IGNORECASE)
+        if found is not None and found[1].lower() not in _UNDECIDED:
+            verdicts.append(_same(found[1].lower(), value))
     return verdicts
 
 
@@ -65,6 +69,6 @@ def _same(stated: str, value: Any) -> bool:
 
 def _text(message: Mapping[str, Any]) -> str:
     content = message.get("content") or ""
-    if isinstance(content, str):
-        return content
-    return " ".join(str(block.get("text", "")) for block in content)
+    if not isinstance(content, str):
+        content = " ".join(str(block.get("text", "")) for block in content)
+    return _THOUSANDS.sub("", content)

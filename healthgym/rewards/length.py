@@ -1,4 +1,4 @@
-"""Cosine length shaping: short is better when right, long is better when wrong, never past the limit."""
+"""Cosine length shaping: a right answer earns more, a wrong one loses less, the shorter it is; none past the limit."""
 
 from dataclasses import dataclass
 from math import cos, pi

@@ -27,7 +27,10 @@ def process(record: EpisodeRecord) -> float:
 
 
 def _in_order(record: EpisodeRecord, order: Order) -> bool:
-    """Say whether `first` ran before every `then` on the same patient; a `then` that never ran breaks nothing."""
+    """Say whether `first` ran before every `then` on the same patient; a `then` that never ran breaks nothing.
+
+    A call without a patient, such as most submissions, speaks of all of them.
+    """
     done: set[str] = set()
     for call in record.world.calls:
         if call.error is not None:
@@ -35,6 +38,6 @@ def _in_order(record: EpisodeRecord, order: Order) -> bool:
         patient = str(call.arguments.get("patient_id", ""))
         if call.tool == order.first:
             done.add(patient)
-        elif call.tool == order.then and patient not in done:
+        elif call.tool == order.then and not (done if not patient else done & {patient, ""}):
             return False
     return True
