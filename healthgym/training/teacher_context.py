@@ -86,7 +86,9 @@ def teacher_sequence(
             pieces.extend(hint_ids)
         positions.append(len(pieces))
         pieces.append(token)
-    room = len(pieces) if max_context is None else max(max_context - len(prompt), 1)
+    room = len(pieces) if max_context is None else max(max_context - len(prompt), 0)
+    if not room:  # one token of each keeps the place in the batch; none is scored
+        return TeacherSequence(prompt[-1:], pieces[:1], [-1] * len(positions))
     return TeacherSequence(
         prompt_ids=prompt,
         completion_ids=pieces[:room],
