@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -68,7 +69,7 @@ class Passage:
         missing = [name for name in REQUIRED if row.get(name) in (None, "")]
         if missing:
             raise ContentError(f"{where}: {', '.join(missing)} missing or empty; a passage needs {', '.join(REQUIRED)}")
-        values = {field.name: row.get(field.name) for field in fields(cls)}
+        values: dict[str, Any] = {field.name: row.get(field.name) for field in fields(cls)}
         values["date"] = next((str(row[key]) for key in DATE_KEYS if row.get(key) is not None), None)
         wrong = [name for name, value in values.items() if value is not None and not isinstance(value, str)]
         if wrong:
@@ -94,8 +95,9 @@ def read_passages(path: Path | str) -> Iterator[Passage]:
             for number, line in enumerate(stream, start=1):
                 if line.strip():
                     yield Passage.from_row(_decode(line, f"{path}:{number}"), f"{path}:{number}")
-    except (EOFError, gzip.BadGzipFile, UnicodeDecodeError) as error:
-        raise ContentError(f"{path}: unreadable after line {number} ({error}); fetch or write the file again") from error
+    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
+        remedy = "fetch or write the file again"
+        raise ContentError(f"{path}: unreadable after line {number} ({error}); {remedy}") from error
 
 
 def write_passages(passages: Iterable[Passage], path: Path | str) -> int:

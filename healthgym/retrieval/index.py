@@ -1,0 +1,115 @@
+"""Opening an index on disk, or passages in memory, to search them."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from healthgym.errors import ContentError, MissingDependency, PassageIndexError
+from healthgym.retrieval.build import DENSE, LEXICAL
+from healthgym.retrieval.dense import NumpyDense, import_faiss, load_faiss
+from healthgym.retrieval.encoders import Encoder, HashingEncoder, load_encoder
+from healthgym.retrieval.lexical import LexicalBuilder, LexicalIndex, import_bm25s
+from healthgym.retrieval.manifest import REMEDY, Manifest, check_files, read_manifest
+from healthgym.retrieval.passages import Passage
+from healthgym.retrieval.retriever import Retriever
+from healthgym.retrieval.store import FileStore, MemoryStore
+
+
+def open_retriever(
+    folder: Path | str, encoder: str | Path | Encoder | None = None, *, verify: bool = True
+) -> Retriever:
+    """Open the index in a folder.
+
+    Args:
+        folder: What build_index() wrote.
+        encoder: The encoder it was built with; loaded by the name in the manifest when None.
+        verify: Compare checksums (about 1 s a GB); sizes are compared always. Workers that open an index after a
+            verified start may leave it out.
+
+    Raises:
+        PassageIndexError: no index, an unfinished or damaged one, or one built with another encoder; says what to do.
+        MissingDependency: faiss, bm25s or the encoder's package is not installed.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    import_faiss()
+    import_bm25s()
+    check_files(folder, manifest, checksums=verify)
+    encoder = load_encoder(manifest.encoder if encoder is None else encoder)
+    if encoder.fingerprint != manifest.fingerprint:
+        raise PassageIndexError(
+            f"{folder} was built with encoder {manifest.encoder!r} ({manifest.fingerprint}), got {encoder.name!r} "
+            f"({encoder.fingerprint}). Open it with the former, or {REMEDY[0].lower()}{REMEDY[1:]} {folder} --encoder {encoder.name}"
+        )
+    data = folder / manifest.data
+    store = FileStore(data, manifest.sources, manifest.licences)
+    dense = load_faiss(data / DENSE)
+    if not len(store) == dense.index.ntotal == manifest.passages:
+        raise PassageIndexError(
+            f"{folder} has {len(store)} passages, {dense.index.ntotal} vectors and {manifest.passages} in its manifest. "
+            f"{REMEDY} {folder}"
+        )
+    return Retriever(
+        store, dense, LexicalIndex.load(data / LEXICAL), encoder, {"index": manifest.index, "bytes": manifest.bytes}
+    )
+
+
+def index_info(folder: Path | str) -> dict[str, Any]:
+    """Describe an index: passages, encoder, index, bytes, checksum_ok, sources, licences, and the problem if there is one.
+
+    Raises:
+        PassageIndexError: no index there, or its manifest is damaged.
+    """
+    folder = Path(folder)
+    manifest = read_manifest(folder)
+    problem = _problem(folder, manifest)
+    info = {
+        "passages": manifest.passages,
+        "encoder": manifest.encoder,
+        "index": manifest.index,
+        "bytes": manifest.bytes,
+        "checksum_ok": problem is None,
+        "sources": manifest.sources,
+        "licences": manifest.licences,
+    }
+    return info if problem is None else {**info, "problem": problem}
+
+
+def _problem(folder: Path, manifest: Manifest) -> str | None:
+    try:
+        check_files(folder, manifest, checksums=True)
+    except PassageIndexError as error:
+        return str(error)
+    return None
+
+
+class MemoryRetriever(Retriever):
+    """Searches a small set of passages in memory; needs numpy alone, and ranks words as well where bm25s is installed.
+
+    Args:
+        passages: A few thousand at most; nothing is written to disk.
+        encoder: Encoder of passages and queries; a HashingEncoder by default.
+
+    Raises:
+        ContentError: no passages, or two of one id.
+    """
+
+    def __init__(self, passages: Iterable[Passage], encoder: Encoder | None = None) -> None:
+        encoder = encoder or HashingEncoder()
+        store = MemoryStore(passages)
+        if not len(store):
+            raise ContentError("a retriever needs at least one passage")
+        texts = [passage.full_text for passage in store.passages]
+        dense = NumpyDense(np.ascontiguousarray(encoder.encode(texts)))
+        super().__init__(store, dense, _lexical(texts), encoder, {"index": dense.kind, "bytes": dense.vectors.nbytes})
+
+
+def _lexical(texts: list[str]) -> LexicalIndex | None:
+    try:
+        builder = LexicalBuilder()
+    except MissingDependency:
+        return None
+    builder.add(texts)
+    return builder.build()
