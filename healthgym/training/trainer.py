@@ -2,7 +2,6 @@
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,30 +26,12 @@ from healthgym.training.checkpoints import publish, rotate, working_folder
 from healthgym.training.degenerate import assistant_texts, is_degenerate
 from healthgym.training.distill_step import DistillStep
 from healthgym.training.episode_metrics import episode_sums, merge_sums
+from healthgym.training.rows import EpisodeRow
 from healthgym.training.shaping import LengthShaping
 
 OUR_STATE = "healthgym.pt"
 MAX_SAMPLING_GAP = 0.5
 """Largest mean difference, in nats, between the log-probabilities of sampling and of training on fresh episodes."""
-
-
-@dataclass(frozen=True, slots=True)
-class EpisodeRow:
-    """One attempt to make: attempts of a group share task and world seed."""
-
-    task_id: str
-    group: int
-    seed: int
-
-    def to_prompt(self) -> str:
-        """Return the row as the text that TRL carries to the rollout, which sees no other column."""
-        return f"{self.seed}|{self.group}|{self.task_id}"
-
-    @classmethod
-    def from_prompt(cls, prompt: str) -> "EpisodeRow":
-        """Read a row back."""
-        seed, group, task_id = prompt.split("|", 2)
-        return cls(task_id, int(group), int(seed))
 
 
 Collect = Callable[[Sequence[EpisodeRow], int], Sequence[Trajectory | None]]

@@ -7,7 +7,7 @@ import torch
 
 from healthgym.rewards import Grade
 from healthgym.rollout import Trajectory, TurnSpan
-from healthgym.training.trainer import EpisodeRow
+from healthgym.training.rows import EpisodeRow
 
 TEXT = (
     "yes no maybe pain fever user assistant system tool result next task review of an attempt at this the decision was "

@@ -1,0 +1,99 @@
+"""Loads the model and tokenizer a run asks for."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from healthgym.errors import ConfigError
+from healthgym.training.config import Lora, Model
+from healthgym.training.tiny_model import build_tiny_model, train_tokenizer
+
+
+def load_model(settings: Model, texts: Callable[[], Iterable[str]], *, seed: int) -> tuple[Any, Any]:
+    """Return (model, tokenizer), LoRA applied when asked for.
+
+    Args:
+        settings: The run's model section.
+        texts: Gives the texts a tiny model's tokenizer is trained on; not called for a pretrained model.
+        seed: Seeds a tiny model's weights and the adapters.
+
+    Raises:
+        ConfigError: The path holds no model, or its tokenizer has no chat template or end-of-turn token.
+    """
+    if settings.tiny is not None:
+        tokenizer = train_tokenizer(texts(), settings.tiny.vocab_size)
+        model = build_tiny_model(settings.tiny, tokenizer, seed=seed)
+    else:
+        assert settings.path is not None
+        model, tokenizer = _pretrained(settings.path, settings)
+    if settings.lora is not None:
+        model = apply_lora(model, settings.lora, seed=seed)
+    return model, tokenizer
+
+
+def load_saved(folder: Path, settings: Model) -> tuple[Any, Any]:
+    """Return (model, tokenizer) as `save_model` left them, adapters trainable."""
+    if not (folder / "adapter_config.json").is_file():
+        return _pretrained(str(folder), settings)
+    from peft import PeftModel
+
+    base, tokenizer = _pretrained(str(settings.path) if settings.path else str(folder / "base"), settings)
+    return PeftModel.from_pretrained(base, str(folder), is_trainable=True), tokenizer
+
+
+def save_model(model: Any, tokenizer: Any, folder: Path, settings: Model) -> None:
+    """Write model and tokenizer so that `load_saved` finds them; the base too when it exists nowhere else."""
+    model.save_pretrained(str(folder))
+    tokenizer.save_pretrained(str(folder))
+    if settings.lora is not None and settings.tiny is not None:
+        base = folder / "base"
+        with model.disable_adapter():
+            model.get_base_model().save_pretrained(str(base), state_dict=_base_weights(model))
+        tokenizer.save_pretrained(str(base))
+
+
+def apply_lora(model: Any, lora: Lora, *, seed: int) -> Any:
+    """Return the model with fresh adapters, the same for the same seed."""
+    from peft import LoraConfig, get_peft_model
+    from transformers import set_seed
+
+    set_seed(seed)
+    modules = lora.target_modules if isinstance(lora.target_modules, str) else list(lora.target_modules)
+    settings = LoraConfig(
+        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=modules, task_type="CAUSAL_LM"
+    )
+    return get_peft_model(model, settings)
+
+
+def context_limit(model: Any) -> int | None:
+    """Return the positions the model was built for, or None when its config does not say."""
+    return getattr(model.config.get_text_config(), "max_position_embeddings", None)
+
+
+def _pretrained(path: str, settings: Model) -> tuple[Any, Any]:
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    # Full fine-tuning keeps float32 weights and computes in bfloat16; a frozen base may be stored in bfloat16.
+    half = settings.dtype == "bfloat16" and settings.lora is not None
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(path, padding_side="left")
+        model = AutoModelForCausalLM.from_pretrained(
+            path, dtype=torch.bfloat16 if half else torch.float32, attn_implementation=settings.attention
+        )
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"model.path {path!r} holds no model that transformers can load: {reason}") from error
+    if not tokenizer.chat_template:
+        raise ConfigError(f"model.path {path!r} has no chat template: take an instruction-tuned model")
+    if tokenizer.eos_token_id is None:
+        raise ConfigError(f"model.path {path!r}: its tokenizer names no end-of-turn token (eos_token)")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    return model, tokenizer
+
+
+def _base_weights(model: Any) -> dict[str, Any]:
+    """Return the frozen base's weights under the names they have without adapters."""
+    weights = model.get_base_model().state_dict()
+    return {name.replace(".base_layer", ""): tensor for name, tensor in weights.items() if "lora_" not in name}

@@ -1,0 +1,77 @@
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import torch
+
+from healthgym.errors import ConfigError
+from healthgym.training.config import Lora, Model, TinyModel
+from healthgym.training.models import load_model, load_saved, save_model
+from healthgym.training.tiny_model import train_tokenizer
+
+TEXTS = [
+    "The patient has chest pain, heart rate 118.",
+    '{"name": "get_vitals", "arguments": {"patient_id": "P1"}}',
+] * 20
+SPEC = TinyModel(layers=1, hidden_size=32, intermediate_size=64, heads=2, kv_heads=1, vocab_size=400)
+CALL = {"type": "function", "function": {"name": "get_vitals", "arguments": {"patient_id": "P1"}}}
+TALK = [
+    {"role": "system", "content": "Use the tools."},
+    {"role": "user", "content": "Patient P1."},
+    {"role": "assistant", "content": "", "tool_calls": [CALL]},
+    {"role": "tool", "name": "get_vitals", "content": "heart rate 118"},
+]
+TOOLS = [{"type": "function", "function": {"name": "get_vitals", "description": "Vitals.", "parameters": {}}}]
+
+
+@pytest.fixture(scope="module")
+def tokenizer():
+    return train_tokenizer(TEXTS, 400)
+
+
+@pytest.mark.parametrize("tools", [None, TOOLS])
+def test_the_template_only_ever_appends(tokenizer, tools):
+    render = [
+        tokenizer.apply_chat_template(TALK[:count], tools=tools, add_generation_prompt=False, tokenize=False)
+        for count in range(2, 5)
+    ]
+    assert all(longer.startswith(shorter) for shorter, longer in pairwise(render))
+    assert '<tool_call>{"name": "get_vitals", "arguments": {"patient_id": "P1"}}</tool_call>' in render[-1]
+    assert ("Vitals." in render[0]) == bool(tools)
+    assert render[0].count("Use the tools.") == 1
+
+
+def test_marks_are_single_tokens_digits_stand_alone_and_text_survives(tokenizer):
+    text = "<|im_start|>user\nheart rate 118 Übung<|im_end|>\n<tool_call>"
+    ids = tokenizer(text)["input_ids"]
+    assert tokenizer.decode(ids) == text
+    assert ids[0] == tokenizer.convert_tokens_to_ids("<|im_start|>")
+    assert ids[-1] == tokenizer.convert_tokens_to_ids("<tool_call>")
+    assert tokenizer.decode(ids, skip_special_tokens=True).endswith("<tool_call>")
+    assert [tokenizer.decode(i) for i in tokenizer("118")["input_ids"]] == ["1", "1", "8"]
+
+
+@pytest.mark.parametrize("lora", [None, Lora(rank=2)])
+def test_a_saved_model_comes_back_as_it_was(tmp_path: Path, lora: Lora | None):
+    settings = Model(tiny=SPEC, lora=lora)
+    model, tokenizer = load_model(settings, lambda: TEXTS, seed=5)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.requires_grad:
+                parameter += 0.01
+    save_model(model, tokenizer, tmp_path, settings)
+    again, same_tokenizer = load_saved(tmp_path, settings)
+    ids = torch.tensor([same_tokenizer("chest pain")["input_ids"]])
+    torch.testing.assert_close(again.eval()(ids).logits, model.eval()(ids).logits)
+    trainable = [name for name, p in again.named_parameters() if p.requires_grad]
+    assert trainable and all(("lora" in name) == (lora is not None) for name in trainable)
+
+
+def test_the_same_seed_builds_the_same_model():
+    first, second = (load_model(Model(tiny=SPEC, lora=Lora(rank=2)), lambda: TEXTS, seed=5)[0] for _ in range(2))
+    assert all(torch.equal(p, q) for p, q in zip(first.parameters(), second.parameters(), strict=True))
+
+
+def test_a_path_without_a_model_is_refused(tmp_path: Path):
+    with pytest.raises(ConfigError, match="holds no model"):
+        load_model(Model(path=str(tmp_path)), list, seed=0)
