@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+
 from healthgym.world import Allergy, Chart, Finding, LabResult, Medication, Persona, Study, VitalSigns
 
 from . import KnowledgeBase, load
@@ -101,7 +102,9 @@ def _medications(rng: np.random.Generator, kb: KnowledgeBase, illnesses: tuple[s
     drugs: dict[str, str] = {}
     for illness in illnesses:
         for drug, share in kb.comorbidities[illness].medicines.items():
-            if rng.random() < share and not (drug in ("warfarin", "apixaban") and {"warfarin", "apixaban"} & set(drugs)):
+            if rng.random() < share and not (
+                drug in ("warfarin", "apixaban") and {"warfarin", "apixaban"} & set(drugs)
+            ):
                 drugs.setdefault(drug, illness)
     made = []
     for drug, illness in drugs.items():
@@ -203,7 +206,9 @@ def _lab_results(
     egfr = next((kb.comorbidities[i].egfr for i in illnesses if kb.comorbidities[i].egfr), None)
     if egfr is not None and "creatinine" not in level.labs:
         wanted = float(rng.uniform(*egfr))
-        results["creatinine"] = LabResult(analyte="creatinine", value=creatinine_for_egfr(wanted, sex, age), unit="mg/dL")
+        results["creatinine"] = LabResult(
+            analyte="creatinine", value=creatinine_for_egfr(wanted, sex, age), unit="mg/dL"
+        )
         urea = round(float(rng.uniform(28, 60)))
         results["urea_nitrogen"] = LabResult(analyte="urea_nitrogen", value=urea, unit="mg/dL")
     return results

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
-from healthgym.errors import ContentError
 from pydantic import BaseModel, ValidationError
+
+from healthgym.errors import ContentError
 
 M = TypeVar("M", bound=BaseModel)
 FOLDER = Path(__file__).parent
@@ -15,7 +16,7 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 def read_yaml(path: Path) -> Any:
     """Return the content of a YAML file. Raises ContentError, with line, when it is not valid."""
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
     except yaml.YAMLError as error:
         raise ContentError(f"{path}: not valid YAML: {error}") from None
 

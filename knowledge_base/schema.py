@@ -9,7 +9,14 @@ Disposition = Literal["resuscitation", "acute_bed", "fast_track", "waiting_room"
 """Where a patient goes from the triage desk, most urgent first."""
 Protocol = Literal["none", "stroke", "stemi", "sepsis", "trauma", "anaphylaxis"]
 Resource = Literal[
-    "labs", "ecg", "imaging", "iv_fluids", "iv_im_neb_medication", "specialty_consult", "simple_procedure", "complex_procedure"
+    "labs",
+    "ecg",
+    "imaging",
+    "iv_fluids",
+    "iv_im_neb_medication",
+    "specialty_consult",
+    "simple_procedure",
+    "complex_procedure",
 ]
 """What the ESI handbook counts as resources; a complex procedure counts as two."""
 
@@ -50,7 +57,17 @@ class Sign(Fact):
     """Something an examination finds."""
 
     id: str
-    system: Literal["general", "neurological", "cardiovascular", "respiratory", "abdominal", "limb", "skin", "head_neck", "genitourinary"]
+    system: Literal[
+        "general",
+        "neurological",
+        "cardiovascular",
+        "respiratory",
+        "abdominal",
+        "limb",
+        "skin",
+        "head_neck",
+        "genitourinary",
+    ]
     text: str
     no: str
     """What the examiner writes when it is absent."""
