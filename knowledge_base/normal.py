@@ -47,10 +47,10 @@ def body_size(rng: np.random.Generator, sex: str, age_years: float) -> tuple[flo
     if age_years < 18:
         weight = float(np.interp(age_years, _AGES, _WEIGHT[sex]))
         height = float(np.interp(age_years, _AGES, _HEIGHT[sex]))
-        return round(weight * float(rng.normal(1, 0.1).clip(0.75, 1.35)), 1), float(
+        return round(weight * float(np.clip(rng.normal(1, 0.1), 0.75, 1.35)), 1), float(
             round(height * float(rng.normal(1, 0.03)))
         )
     weight, height = _ADULT[sex]
-    return round(weight * float(rng.normal(1, 0.17).clip(0.6, 1.6)), 1), float(
+    return round(weight * float(np.clip(rng.normal(1, 0.17), 0.6, 1.6)), 1), float(
         round(height * float(rng.normal(1, 0.04)))
     )

@@ -175,13 +175,13 @@ def _findings(rng: np.random.Generator, kb: KnowledgeBase, profile: Condition) -
                 reveal="ask",
                 present=present,
                 text=symptom.text if present else f"no {symptom.text}",
-                lay=symptom.lay if present else symptom.no,
+                lay=symptom.lay if present else symptom.absent,
                 topics=symptom.topics,
             )
         )
     for name, chance in profile.signs.items():
         sign, present = kb.signs[name], bool(rng.random() < chance)
-        text = sign.text if present else sign.no
+        text = sign.text if present else sign.absent
         made.append(Finding(id=name, reveal="examine", present=present, text=text, system=sign.system))
     return tuple(made)
 

@@ -47,7 +47,7 @@ class Symptom(Fact):
     """Clinical wording."""
     lay: str
     """The patient's words when it is present."""
-    no: str
+    absent: str
     """The patient's words when it is absent."""
     topics: tuple[str, ...] = Field(min_length=1)
     """Words that a question about it would use."""
@@ -69,7 +69,7 @@ class Sign(Fact):
         "genitourinary",
     ]
     text: str
-    no: str
+    absent: str
     """What the examiner writes when it is absent."""
 
 
@@ -124,7 +124,7 @@ class Condition(Fact):
     icd10: str = Field(pattern=r"^[A-Z]\d\d(\.[0-9A-Z]{1,4})?$")
     aliases: tuple[str, ...] = ()
     who: Who
-    chief_complaints: tuple[str, ...] = Field(min_length=2)
+    chief_complaints: tuple[str, ...] = Field(min_length=1)
     symptoms: dict[str, Probability] = Field(min_length=2)
     """Symptom id to the probability that it is present; a low one is a pertinent negative."""
     signs: dict[str, Probability] = Field(min_length=1)
