@@ -1,0 +1,18 @@
+"""Diagnostics: what each step's episodes looked like, whether the run is healthy, and one page that shows why."""
+
+from healthgym.diagnostics.detectors import Finding
+from healthgym.diagnostics.run import Run, append_evaluation, append_metrics, save_versions
+from healthgym.diagnostics.step_metrics import StepMetrics, step_metrics
+from healthgym.diagnostics.verdict import Verdict, verdict
+
+__all__ = [
+    "Finding",
+    "Run",
+    "StepMetrics",
+    "Verdict",
+    "append_evaluation",
+    "append_metrics",
+    "save_versions",
+    "step_metrics",
+    "verdict",
+]
