@@ -19,7 +19,7 @@ from healthgym.training.divergence import (
     sampled_divergence,
     vocabulary_divergence,
 )
-from healthgym.training.hints import HintFacts, hint_texts
+from healthgym.training.hints import HintFacts, grade_facts, hint_text
 from healthgym.training.teacher import LiveTeacher
 from healthgym.training.teacher_context import (
     HintRenderer,
@@ -103,19 +103,16 @@ class Distillation:
         if self._needs_hidden:
             _backbone(teacher.model).register_forward_hook(self._keep_hidden)
 
-    def hints_for(self, trajectories: Sequence[Trajectory | None]) -> list[str | None]:
+    def hints_of(self, trajectories: Sequence[Trajectory | None]) -> list[str | None]:
         """Return one hint per trajectory; None where hints are off, or the outcome is unknown for lack of an episode."""
         if self.hint is None:
             return [None] * len(trajectories)
         answer = self.answer_of if self.hint.level == "answer" else lambda task_id: ""
         facts = [
-            HintFacts(outcome=None) if trajectory is None else hint_facts(trajectory, answer(trajectory.task_id))
+            HintFacts(outcome=None) if trajectory is None else grade_facts(trajectory.grade, answer(trajectory.task_id))
             for trajectory in trajectories
         ]
-        hints, counts = hint_texts(facts, self.hint.level)
-        self.counts.update({f"hints/{outcome}": count for outcome, count in counts.items()})
-        self.counts["hints_fired"] += sum(hint is not None for hint in hints)
-        return hints
+        return [hint_text(one, self.hint.level) for one in facts]
 
     def attach(self, trajectories: Sequence[Trajectory | None], width: int, pad_id: int) -> dict[str, Tensor]:
         """Return the batch-first tensors that travel with the student's inputs.
@@ -126,7 +123,7 @@ class Distillation:
             pad_id: Token id for padding.
         """
         tokens = [_tokens(trajectory, pad_id) for trajectory in trajectories]
-        hints = self.hints_for(trajectories)
+        hints = self._counted_hints(trajectories)
         sequences = [self._sequence(one, hint) for one, hint in zip(tokens, hints, strict=True)]
         turn_ids = pad_rows([turn_id_row(one.turns, one.mask) for one in tokens], -1, width=width)
         positions = pad_rows([sequence.positions for sequence in sequences], -1, width=width)
@@ -148,6 +145,13 @@ class Distillation:
                 [trajectory is not None and trajectory.grade.success for trajectory in trajectories]
             ),
         }
+
+    def _counted_hints(self, trajectories: Sequence[Trajectory | None]) -> list[str | None]:
+        hints = self.hints_of(trajectories)
+        if self.hint is not None:
+            self.counts["hints_fired"] += sum(hint is not None for hint in hints)
+            self.counts.update(f"hints/{'unknown' if one is None else one.grade.outcome}" for one in trajectories)
+        return hints
 
     def _sequence(self, tokens: "_Tokens", hint: str | None) -> TeacherSequence:
         return teacher_sequence(
@@ -267,17 +271,6 @@ def _tokens(trajectory: Trajectory | None, pad_id: int) -> _Tokens:
         return _Tokens([pad_id], [pad_id], [0], [])
     spans = [(span.start, span.end) for span in trajectory.turns]
     return _Tokens(trajectory.prompt_ids, trajectory.completion_ids, trajectory.completion_mask, spans)
-
-
-def hint_facts(trajectory: Trajectory, answer: str = "") -> HintFacts:
-    """Return what grading found out about a trajectory, by category, and the gold when it may be told."""
-    grade = trajectory.grade
-    return HintFacts(
-        outcome=grade.outcome,
-        missing_evidence=tuple(grade.missing_evidence),
-        hazards=tuple(hit.label for hit in grade.hazards),
-        answer=answer,
-    )
 
 
 _LOGIT_TRANSFORMS = (

@@ -1,11 +1,11 @@
 """Outcome-privileged hints: what the teacher is told about an attempt, and the student never is."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from healthgym.errors import ConfigError, nearest
+from healthgym.rewards import Grade
 
 Outcome = Literal["correct", "wrong", "unsafe", "no_submission"]
 HintLevel = Literal["outcome", "process", "answer"]
@@ -39,6 +39,16 @@ class HintFacts:
     answer: str = ""
 
 
+def grade_facts(grade: Grade, answer: str = "") -> HintFacts:
+    """Return what a grade says, by category; `answer` is the gold, where it may be told."""
+    return HintFacts(
+        outcome=grade.outcome,
+        missing_evidence=tuple(grade.missing_evidence),
+        hazards=tuple(hit.label for hit in grade.hazards),
+        answer=answer,
+    )
+
+
 def hint_text(facts: HintFacts, level: HintLevel = "process") -> str | None:
     """Return the hint for one graded attempt, or None when its outcome is unknown.
 
@@ -60,12 +70,6 @@ def hint_text(facts: HintFacts, level: HintLevel = "process") -> str | None:
     if level == "answer" and facts.answer:
         sentences.append(f"{ANSWER} {facts.answer}.")
     return " ".join(sentences)
-
-
-def hint_texts(facts: Sequence[HintFacts], level: HintLevel) -> tuple[list[str | None], Counter[str]]:
-    """Return one hint per attempt, and counts by outcome with `unknown` for attempts that get none."""
-    counts: Counter[str] = Counter(fact.outcome or "unknown" for fact in facts)
-    return [hint_text(fact, level) for fact in facts], counts
 
 
 def _listed(opening: str, labels: Sequence[str]) -> list[str]:

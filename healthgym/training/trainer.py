@@ -112,6 +112,10 @@ class EpisodeTrainer(GRPOTrainer):
         output["shaped_reward"] = self._shaped(self._trajectories)
         return output
 
+    def latest_episodes(self) -> list[Trajectory | None]:
+        """Return this process's latest batch of episodes."""
+        return list(self._trajectories)
+
     def _shaped(self, trajectories: Sequence[Trajectory | None]) -> list[float | None]:
         if self.shaping is None:
             return [None if t is None else t.reward for t in trajectories]

@@ -1,7 +1,7 @@
 import pytest
 
 from healthgym.errors import ConfigError
-from healthgym.training.hints import HINT_WORDING, LEVELS, HintFacts, hint_text, hint_texts
+from healthgym.training.hints import HINT_WORDING, LEVELS, HintFacts, hint_text
 
 GOLD = "ESI-2-planted-gold"
 FAILED = HintFacts(
@@ -26,10 +26,8 @@ def test_the_gold_appears_at_the_answer_level_alone():
         assert [GOLD in hint_text(facts, level) for level in LEVELS] == [False, False, True]
 
 
-def test_an_unknown_outcome_gets_no_hint_and_is_counted():
-    texts, counts = hint_texts([FAILED, HintFacts(outcome=None), HintFacts(outcome="correct")], "process")
-    assert texts[1] is None and texts[0] and texts[2]
-    assert counts == {"wrong": 1, "unknown": 1, "correct": 1}
+def test_an_unknown_outcome_gets_no_hint():
+    assert hint_text(HintFacts(outcome=None, missing_evidence=("vital signs",))) is None
 
 
 def test_outcomes_read_differently():

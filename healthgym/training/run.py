@@ -1,0 +1,227 @@
+"""One run from config to trained model; the same command after a kill continues it to the same weights."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from accelerate import PartialState
+
+from healthgym.rollout import Trajectory
+from healthgym.tasks import Suite, load_suite
+from healthgym.training.arguments import rows_needed, trl_arguments
+from healthgym.training.assembly import (
+    make_distill,
+    make_examples,
+    make_shaping,
+    oracle_lengths,
+)
+from healthgym.training.callbacks import Metrics, StepLog
+from healthgym.training.checkpoints import latest_checkpoint
+from healthgym.training.config import RunConfig
+from healthgym.training.corpus import tokenizer_texts
+from healthgym.training.distill_step import DistillStep
+from healthgym.training.hint_switch import HintSwitch
+from healthgym.training.models import context_limit, load_model, load_saved, save_model
+from healthgym.training.rows import choose_tasks, plan_rows
+from healthgym.training.run_folder import RunFolder
+from healthgym.training.source import EpisodeSource, SourceFactory, mix_seed
+from healthgym.training.startup import check_distribution, check_lengths, check_settings
+from healthgym.training.teacher_context import HintRenderer
+from healthgym.training.trainer import EpisodeTrainer
+from healthgym.training.warm_start import restore_forward, warm_start
+
+Evaluate = Callable[[Any, Any, int], Metrics]
+"""Measures (model, tokenizer, steps done) on held-out tasks."""
+ORACLE_SAMPLE = 16
+"""Tasks whose oracle is measured before training."""
+
+
+@dataclass(frozen=True)
+class TrainResult:
+    """What a run left behind."""
+
+    run_dir: Path
+    steps: int
+    metrics: Mapping[str, Any]
+    """The last step's row."""
+    model: Any
+    tokenizer: Any
+    findings: list[str] = field(default_factory=list)
+    """What guards and probes warned of."""
+
+
+def train(
+    config: RunConfig,
+    *,
+    run_dir: Path,
+    make_source: SourceFactory,
+    evaluate: Evaluate | None = None,
+    on_step: Callable[[int, Metrics], None] | None = None,
+) -> TrainResult:
+    """Run a config to its end in `run_dir`, continuing what is there.
+
+    The folder receives `config.yaml`, `metrics.jsonl` (one object a step), `traces/`, `checkpoints/`, `start/` (the
+    model before reinforcement learning) and `model/` (after it).
+
+    Args:
+        config: The run.
+        run_dir: Its folder; a folder that holds another config is refused.
+        make_source: Builds what makes the episodes.
+        evaluate: Held-out measurement, called every `eval.every` steps.
+        on_step: Called with each step's row.
+
+    Raises:
+        ConfigError: A start-up check refuses, or the folder belongs to another run.
+    """
+    check_settings(config)
+    processes = PartialState()
+    check_distribution(config, str(processes.distributed_type))
+    folder = RunFolder(Path(run_dir), writes=processes.is_main_process)
+    folder.claim(config)
+    processes.wait_for_everyone()
+
+    suite = load_suite(*config.env.domains)
+    task_ids = run_tasks(config, suite)
+    model, tokenizer = _starting_model(config, folder, suite, task_ids, make_source)
+    checkpoint = latest_checkpoint(folder.checkpoints) if processes.is_main_process else None
+    checkpoint = _shared(checkpoint, processes)
+    source = make_source(config, model, tokenizer, suite)
+    distill = make_distill(config, model, tokenizer, suite)
+    switch = None
+    if distill is not None and config.hint is not None:
+        switch = HintSwitch(config.hint, distill.distillation, source, seed=config.seed)
+    if checkpoint is None:
+        sample = choose_tasks(task_ids, ORACLE_SAMPLE, seed=config.seed)
+        check_lengths(config, oracle_lengths(sample, suite, source), model_limit=context_limit(model))
+        if switch is not None and switch.hint.probe_tasks:
+            rows = plan_rows(task_ids, switch.hint.probe_tasks, seed=mix_seed(config.seed, "probe rows"))
+            switch.before_training(rows, folder.path / "hint_probe.json" if folder.writes else None)
+    trainer, log = _trainer(config, folder, model, tokenizer, source, distill, task_ids, on_step, processes)
+    if evaluate is not None and config.eval.every:
+        log.measures.append(lambda step: evaluate(model, tokenizer, step) if step % config.eval.every == 0 else {})
+    if switch is not None:
+        log.measures.append(lambda step: switch.measure(step, trainer.latest_episodes()))
+    folder.rewind(0 if checkpoint is None else int(checkpoint.name.rsplit("-", 1)[-1]))
+    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    restore_forward(model)
+    if processes.is_main_process:
+        _save_whole(model, tokenizer, folder.path / "model", config)
+    processes.wait_for_everyone()
+    findings = list(switch.findings) if switch is not None else []
+    if distill is not None:
+        findings += [f"step {finding.step}: {finding.message}" for finding in distill.findings]
+    logged = folder.metrics()
+    return TrainResult(
+        run_dir=folder.path,
+        steps=trainer.state.global_step,
+        metrics=log.last or (logged[-1] if logged else {}),
+        model=model,
+        tokenizer=tokenizer,
+        findings=findings,
+    )
+
+
+def run_tasks(config: RunConfig, suite: Suite) -> list[str]:
+    """Return the ids of the tasks a run practises."""
+    ids = [i for domain in suite.domains for i in suite.ids(domain, config.env.split, config.env.families)]
+    return choose_tasks(ids, config.env.tasks, seed=config.seed)
+
+
+def _starting_model(
+    config: RunConfig, folder: RunFolder, suite: Suite, task_ids: list[str], make_source: SourceFactory
+) -> tuple[Any, Any]:
+    """Return the model reinforcement learning starts from, warm-started and saved whole the first time."""
+    start = folder.path / "start"
+    if start.is_dir():
+        return load_saved(start, config.model)
+    model, tokenizer = load_model(config.model, lambda: tokenizer_texts(config, suite, task_ids), seed=config.seed)
+    done: dict[str, float] = {}
+    settings = config.warm_start
+    if settings is not None:
+        source = make_source(config, model, tokenizer, suite)
+        examples = make_examples(
+            settings,
+            task_ids,
+            suite,
+            source,
+            lambda: HintRenderer(tokenizer, {}),
+            level=config.hint.level if config.hint else "process",
+            seed=config.seed,
+        )
+        done = warm_start(
+            model,
+            tokenizer,
+            examples,
+            steps=settings.steps,
+            learning_rate=settings.learning_rate,
+            batch_size=settings.batch_size,
+            output_dir=folder.path / ".warm_start",
+            seed=config.seed,
+            bf16=config.model.dtype == "bfloat16",
+            max_length=config.rollout.max_context or context_limit(model),
+        )
+        shutil.rmtree(folder.path / ".warm_start", ignore_errors=True)
+    if settings is None and config.model.tiny is None and config.model.lora is None:
+        return model, tokenizer  # the path itself is the start; no second copy of it
+    PartialState().wait_for_everyone()
+    if PartialState().is_main_process:
+        _save_whole(model, tokenizer, start, config, note=done)
+    PartialState().wait_for_everyone()
+    return load_saved(start, config.model)
+
+
+def _trainer(
+    config: RunConfig,
+    folder: RunFolder,
+    model: Any,
+    tokenizer: Any,
+    source: EpisodeSource,
+    distill: DistillStep | None,
+    task_ids: list[str],
+    on_step: Callable[[int, Metrics], None] | None,
+    processes: PartialState,
+) -> tuple[EpisodeTrainer, StepLog]:
+    every = config.rollout.trace_every
+
+    def keep_traces(step: int, episodes: Sequence[Trajectory]) -> None:
+        if folder.writes and every and step % every == 0:
+            folder.save_traces(f"step-{step + 1:06d}", episodes)
+
+    log = StepLog(folder, [], on_step)
+    trainer = EpisodeTrainer(
+        model=model,
+        args=trl_arguments(config, folder.checkpoints, processes=processes.num_processes),
+        tokenizer=tokenizer,
+        rows=plan_rows(task_ids, rows_needed(config), seed=config.seed),
+        collect=lambda rows, step: source.sample(
+            rows, seed=mix_seed(config.seed, "train", step, processes.process_index)
+        ),
+        shaping=make_shaping(config),
+        distill=distill,
+        on_episodes=keep_traces,
+        callbacks=[log],
+        keep=config.checkpoint.keep,
+    )
+    return trainer, log
+
+
+def _save_whole(model: Any, tokenizer: Any, target: Path, config: RunConfig, note: Metrics | None = None) -> None:
+    aside = target.with_name(f".{target.name}.writing")
+    shutil.rmtree(aside, ignore_errors=True)
+    save_model(model, tokenizer, aside, config.model)
+    if note:
+        (aside / "warm_start.json").write_text(json.dumps(note, indent=1), encoding="utf-8")
+    shutil.rmtree(target, ignore_errors=True)
+    aside.replace(target)
+
+
+def _shared(checkpoint: Path | None, processes: PartialState) -> Path | None:
+    """Return the main process's choice on every process."""
+    if processes.num_processes == 1:
+        return checkpoint
+    from accelerate.utils import broadcast_object_list
+
+    return broadcast_object_list([checkpoint])[0]
