@@ -106,7 +106,7 @@ class Interaction(Fact):
 def load_drugs() -> Mapping[str, Drug]:
     """Read every monograph once. Raises ContentError naming file, entry and remedy."""
     drugs: dict[str, Drug] = {}
-    for path in sorted((FOLDER / "drugs").glob("*.yaml")):
+    for path in sorted((FOLDER / "formulary").glob("*.yaml")):
         for name, drug in read_table(Drug, path).items():
             if name in drugs:
                 raise ContentError(f"{path}: drug {name!r} stands in another file too; remove one")
