@@ -64,7 +64,9 @@ class FaissDense:
     def _plan(self, depth: int, allowed: np.ndarray | None) -> tuple[Any, Any]:
         """Return the index to ask (the graph, or the vectors below it) and its search parameters."""
         count = self.index.ntotal if allowed is None else int(np.count_nonzero(allowed))
-        options = {} if allowed is None else {"sel": self._faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))}
+        options = (
+            {} if allowed is None else {"sel": self._faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))}
+        )
         if not self.is_graph:
             return self.index, self._faiss.SearchParameters(**options) if options else None
         if allowed is not None and count <= FILTERED_EXACT:
