@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 import torch
+from accelerate import PartialState
 from tiny import YesEnvironment, make_model, make_rows, make_tokenizer
 from transformers import TrainerCallback
 
@@ -66,7 +67,7 @@ def build(
         )
     log = Log()
     trainer = EpisodeTrainer(
-        model=model, args=trl_arguments(config, folder), tokenizer=tokenizer, rows=make_rows(rows_needed(config)),
+        model=model, args=trl_arguments(config, folder, processes=PartialState().num_processes), tokenizer=tokenizer, rows=make_rows(rows_needed(config)),
         collect=YesEnvironment(tokenizer, model, fail_every=fail_every), shaping=shaping, distill=distill,
         callbacks=[log], keep=config.checkpoint.keep,
     )  # fmt: skip
@@ -92,6 +93,7 @@ def test_a_distilled_run_moves_student_and_teacher_and_says_so(tmp_path: Path):
     assert any(not torch.equal(before[name], tensor) for name, tensor in weights(trainer).items())
 
 
+@pytest.mark.slow
 def test_reinforcement_learning_raises_the_reward(tmp_path: Path):
     config = settings(steps=40, optim={"learning_rate": 3e-3, "num_generations": 8, "micro_batch": 16})
     _, log = trained(build(tmp_path, config, distilled=False))
@@ -126,7 +128,7 @@ def test_micro_batches_add_up_to_the_whole_batch(tmp_path: Path, kind: str):
     assert whole.state.global_step == parts.state.global_step == 1
 
 
-@pytest.mark.parametrize("lora", [False, True])
+@pytest.mark.parametrize("lora", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_killed_run_continues_to_the_same_weights(tmp_path: Path, lora: bool):
     config = settings(steps=6, checkpoint={"every": 2, "keep": 9})
     whole, whole_log = trained(build(tmp_path / "whole", config, lora=lora, shaping=shaping()))

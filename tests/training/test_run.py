@@ -1,14 +1,17 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from fever import PlainSource, fever_folder
+from safetensors.torch import load_file
 
 from healthgym.errors import ConfigError
 from healthgym.training.checkpoints import checkpoints
-from healthgym.training.loading import make_config
+from healthgym.training.loading import dump_config, make_config
 from healthgym.training.run import train
 
 
@@ -55,6 +58,7 @@ def test_a_run_leaves_its_config_metrics_traces_checkpoints_and_models(domain: s
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+@pytest.mark.slow
 def test_a_run_killed_and_started_again_ends_at_the_same_weights(domain: str, tmp_path: Path):
     class Killed(Exception):
         pass
@@ -74,6 +78,7 @@ def test_a_run_killed_and_started_again_ends_at_the_same_weights(domain: str, tm
     assert steps == [1, 2, 3, 4]
 
 
+@pytest.mark.slow
 def test_a_finished_run_started_again_changes_nothing(domain: str, tmp_path: Path):
     first = train(config(domain), run_dir=tmp_path, make_source=PlainSource)
     before = (tmp_path / "metrics.jsonl").read_text()
@@ -103,3 +108,27 @@ def test_limits_below_the_oracle_stop_a_run_before_it_trains(domain: str, tmp_pa
     with pytest.raises(ConfigError, match="no episode could succeed"):
         train(config(domain, rollout=short, warm_start=None), run_dir=tmp_path, make_source=PlainSource)
     assert not (tmp_path / "metrics.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_kill_minus_nine_and_the_same_command_end_at_the_same_weights(domain: str, tmp_path: Path):
+    recipe = tmp_path / "run.yaml"
+    recipe.write_text(dump_config(config(domain)))
+
+    def start(folder: str, kill_at: int = 0) -> int:
+        command = [sys.executable, str(Path(__file__).parent / "run_fever.py"), str(recipe), str(tmp_path / folder)]
+        return subprocess.run([*command, str(kill_at)], check=False, capture_output=True).returncode
+
+    assert start("whole") == 0
+    assert start("killed", kill_at=3) == -9
+    assert [path.name for path in checkpoints(tmp_path / "killed" / "checkpoints")] == ["checkpoint-2"]
+    assert start("killed") == 0
+    expected, got = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "killed"))
+    assert expected.keys() == got.keys()
+    assert all(torch.equal(tensor, got[name]) for name, tensor in expected.items())
+    teachers = [
+        torch.load(tmp_path / name / "checkpoints" / "checkpoint-4" / "healthgym.pt")["distill"]["teacher"]
+        for name in ("whole", "killed")
+    ]
+    assert teachers[0]["updates"] == teachers[1]["updates"] == 4
+    assert all(torch.equal(tensor, teachers[1]["weights"][name]) for name, tensor in teachers[0]["weights"].items())
