@@ -1,6 +1,7 @@
 """Diagnostics: what each step's episodes looked like, whether the run is healthy, and one page that shows why."""
 
 from healthgym.diagnostics.detectors import Finding
+from healthgym.diagnostics.report import write_report
 from healthgym.diagnostics.run import Run, append_evaluation, append_metrics, save_versions
 from healthgym.diagnostics.step_metrics import StepMetrics, step_metrics
 from healthgym.diagnostics.verdict import Verdict, verdict
@@ -15,4 +16,5 @@ __all__ = [
     "save_versions",
     "step_metrics",
     "verdict",
+    "write_report",
 ]
