@@ -1,0 +1,196 @@
+"""Intervals, paired tests and pass@k: how sure a measured difference is, and how many tasks it would take."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from math import ceil, comb, sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+Interval = tuple[float, float]
+
+
+def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> Interval:
+    """Return Wilson's score interval of a success rate; (0, 1) when nothing was measured.
+
+    Source: Wilson, J Am Stat Assoc 1927;22:209-212.
+
+    Raises:
+        ValueError: successes do not lie in [0, n], or confidence not in (0, 1).
+    """
+    _check_confidence(confidence)
+    if not 0 <= successes <= n:
+        raise ValueError(f"successes must lie in [0, n], got {successes} of {n}")
+    if n == 0:
+        return 0.0, 1.0
+    z = NormalDist().inv_cdf(0.5 + confidence / 2)
+    rate, spread = successes / n, z * z / n
+    centre = (rate + spread / 2) / (1 + spread)
+    half = z * sqrt(rate * (1 - rate) / n + spread / (4 * n)) / (1 + spread)
+    low = 0.0 if successes == 0 else max(0.0, centre - half)
+    high = 1.0 if successes == n else min(1.0, centre + half)
+    return low, high
+
+
+def cluster_bootstrap(
+    values: Sequence[float],
+    clusters: Sequence[Hashable],
+    *,
+    resamples: int = 2000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Interval:
+    """Return the percentile interval of a mean whose values are alike within clusters (patients, tasks, questions).
+
+    Whole clusters are drawn with replacement, and the mean is taken over all their values.
+
+    Args:
+        values: One number per row.
+        clusters: The cluster of each row.
+        resamples: Number of draws.
+        confidence: Coverage of the interval.
+        seed: Seed of the draws; the same seed gives the same interval.
+
+    Raises:
+        ValueError: no values, or as many clusters as values are not given.
+    """
+    _check_confidence(confidence)
+    if not len(values) or len(values) != len(clusters):
+        raise ValueError(
+            f"need one cluster per value and at least one, got {len(values)} values, {len(clusters)} clusters"
+        )
+    grouped: dict[Hashable, list[float]] = defaultdict(list)
+    for value, cluster in zip(values, clusters, strict=True):
+        grouped[cluster].append(float(value))
+    sums = np.array([sum(group) for group in grouped.values()])
+    sizes = np.array([len(group) for group in grouped.values()])
+    drawn = np.random.default_rng(seed).integers(len(sums), size=(resamples, len(sums)))
+    means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    tail = (1 - confidence) / 2
+    return float(np.quantile(means, tail)), float(np.quantile(means, 1 - tail))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairedComparison:
+    """Two runs on the same rows: `difference` is the second less the first."""
+
+    n: int
+    gained: int
+    """Rows that only the second got right."""
+    lost: int
+    """Rows that only the first got right."""
+    difference: float
+    interval: Interval
+    """Of the difference, from a bootstrap over clusters."""
+    p_value: float
+    """Exact two-sided McNemar test."""
+    odds_ratio: float
+    """Gained over lost; infinite when nothing was lost, 1 when the runs agree on every row."""
+    required_n: int | None
+    """Rows that would show this difference with 80 % power at 5 %; None when there is no difference."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the comparison as JSON-like data; an infinite odds ratio becomes None."""
+        odds = self.odds_ratio if self.odds_ratio != float("inf") else None
+        return {
+            "n": self.n, "gained": self.gained, "lost": self.lost, "difference": self.difference,
+            "ci": list(self.interval), "p_value": self.p_value, "odds_ratio": odds, "required_n": self.required_n,
+        }  # fmt: skip
+
+
+def compare_paired(
+    first: Sequence[bool], second: Sequence[bool], clusters: Sequence[Hashable] | None = None, *, seed: int = 0
+) -> PairedComparison:
+    """Compare two runs on the same rows and seeds, in the same order.
+
+    Args:
+        first: Success of the first run by row.
+        second: Success of the second.
+        clusters: Patient or task of each row, for the interval; every row its own when None.
+        seed: Seed of the bootstrap.
+
+    Raises:
+        ValueError: the runs differ in length, or are empty.
+    """
+    if not len(first) or len(first) != len(second):
+        raise ValueError(f"paired runs need the same rows, at least one; got {len(first)} and {len(second)}")
+    n = len(first)
+    gained = sum(bool(b) and not a for a, b in zip(first, second, strict=True))
+    lost = sum(bool(a) and not b for a, b in zip(first, second, strict=True))
+    differences = [float(b) - float(a) for a, b in zip(first, second, strict=True)]
+    return PairedComparison(
+        n=n,
+        gained=gained,
+        lost=lost,
+        difference=(gained - lost) / n,
+        interval=cluster_bootstrap(differences, clusters if clusters is not None else range(n), seed=seed),
+        p_value=mcnemar_exact(gained, lost),
+        odds_ratio=gained / lost if lost else (float("inf") if gained else 1.0),
+        required_n=required_pairs(gained / n, lost / n),
+    )
+
+
+def mcnemar_exact(gained: int, lost: int) -> float:
+    """Return the exact two-sided p-value of McNemar's test from the two counts of rows that differ.
+
+    Source: McNemar, Psychometrika 1947;12:153-157; exact binomial form.
+    """
+    n = gained + lost
+    if n == 0:
+        return 1.0
+    tail = sum(comb(n, k) for k in range(min(gained, lost) + 1)) / 2**n
+    return min(1.0, 2 * tail)
+
+
+def required_pairs(gained: float, lost: float, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
+    """Return how many paired rows show a difference between two shares of rows that differ; None when they are equal.
+
+    Source: Connor, Biometrics 1987;43:207-211, eq. 3.
+    """
+    difference, discordant = gained - lost, gained + lost
+    if difference == 0:
+        return None
+    z_alpha, z_power = NormalDist().inv_cdf(1 - alpha / 2), NormalDist().inv_cdf(power)
+    root = z_alpha * sqrt(discordant) + z_power * sqrt(max(0.0, discordant - difference**2))
+    return ceil((root / difference) ** 2)
+
+
+def pass_at_k(n: int, correct: int, k: int) -> float:
+    """Return the unbiased chance that at least one of k attempts is right, from n attempts of which some were.
+
+    Source: Chen et al., arXiv:2107.03374, eq. 1.
+    """
+    _check_attempts(n, correct, k)
+    return 1.0 - comb(n - correct, k) / comb(n, k)
+
+
+def pass_hat_k(n: int, correct: int, k: int) -> float:
+    """Return the unbiased chance that all of k attempts are right (pass^k). Source: Yao et al., arXiv:2406.12045."""
+    _check_attempts(n, correct, k)
+    return comb(correct, k) / comb(n, k)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted for their number by Holm's step-down method, in the order given.
+
+    Source: Holm, Scand J Stat 1979;6:65-70.
+    """
+    adjusted, highest = [0.0] * len(p_values), 0.0
+    for rank, index in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
+        highest = max(highest, (len(p_values) - rank) * p_values[index])
+        adjusted[index] = min(1.0, highest)
+    return adjusted
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence must lie between 0 and 1, got {confidence}")
+
+
+def _check_attempts(n: int, correct: int, k: int) -> None:
+    if not 1 <= k <= n:
+        raise ValueError(f"k must lie in [1, n], got k={k} of n={n} attempts")
+    if not 0 <= correct <= n:
+        raise ValueError(f"correct must lie in [0, n], got {correct} of {n}")
