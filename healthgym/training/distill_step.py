@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -172,6 +173,7 @@ class DistillStep:
             "hints_are_on": self.distillation.hint is not None,
             "paused": self.paused,
             "has_counted": self.has_counted,
+            "findings": [asdict(finding) for finding in self.findings],
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -184,6 +186,7 @@ class DistillStep:
         if not state["hints_are_on"]:
             self.distillation.hint = None
         self.paused, self.has_counted = state["paused"], state["has_counted"]
+        self.findings = [Finding(**finding) for finding in state["findings"]]
 
     def _add(self, totals: Tensor, by_turn: Tensor, accelerator: Any) -> None:
         flat = accelerator.reduce(torch.cat([totals, by_turn.flatten()]), reduction="sum")

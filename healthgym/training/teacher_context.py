@@ -50,6 +50,19 @@ class HintRenderer:
 _USER = {"role": "user", "content": "x"}
 
 
+def hinted_prompt(prompt_ids: Ids, hint_ids: Ids, generation_prompt: Ids) -> list[int]:
+    """Return a prompt with one rendered message inserted before the generation prompt it ends with.
+
+    Raises:
+        HealthgymError: The prompt does not end with the generation prompt.
+    """
+    if not hint_ids:
+        return list(prompt_ids)
+    cut = len(prompt_ids) - len(generation_prompt)
+    _check_opening(prompt_ids[max(cut, 0) :], generation_prompt)
+    return [*prompt_ids[:cut], *hint_ids, *prompt_ids[cut:]]
+
+
 def teacher_sequence(
     prompt_ids: Ids,
     completion_ids: Ids,
@@ -75,7 +88,7 @@ def teacher_sequence(
     Raises:
         HealthgymError: A turn does not begin after a generation prompt, so there is no place for a message.
     """
-    prompt = _insert(list(prompt_ids), len(prompt_ids), hint_ids, generation_prompt)
+    prompt = hinted_prompt(prompt_ids, hint_ids, generation_prompt)
     pieces: list[int] = []
     positions: list[int] = []
     cuts = [start - len(generation_prompt) for start in turn_starts[1:]] if where == "every_turn" and hint_ids else []
@@ -87,7 +100,7 @@ def teacher_sequence(
         positions.append(len(pieces))
         pieces.append(token)
     room = len(pieces) if max_context is None else max(max_context - len(prompt), 0)
-    if not room:  # one token of each keeps the place in the batch; none is scored
+    if max_context is not None and not room:  # one token of each keeps the place in the batch; none is scored
         return TeacherSequence(prompt[-1:], pieces[:1], [-1] * len(positions))
     return TeacherSequence(
         prompt_ids=prompt,
@@ -136,14 +149,6 @@ def check_alignment(completion_ids: Tensor, teacher_ids: Tensor, positions: Tens
             f"Teacher and student are misaligned: in trajectory {row} token {column} the student wrote id "
             f"{int(completion_ids[row, column])}, the teacher would score id {int(seen[row, column])}."
         )
-
-
-def _insert(prompt: list[int], start: int, hint_ids: Ids, generation_prompt: Ids) -> list[int]:
-    if not hint_ids:
-        return prompt
-    cut = start - len(generation_prompt)
-    _check_opening(prompt[max(cut, 0) : start], generation_prompt)
-    return [*prompt[:cut], *hint_ids, *prompt[cut:]]
 
 
 def _check_opening(found: Ids, generation_prompt: Ids) -> None:

@@ -15,7 +15,7 @@ from healthgym.tasks import Suite
 from healthgym.training.config import RunConfig
 from healthgym.training.demonstrations import Turns
 from healthgym.training.rows import EpisodeRow
-from healthgym.training.teacher_context import HintRenderer, teacher_sequence
+from healthgym.training.teacher_context import HintRenderer, hinted_prompt
 from healthgym.validation.replay import as_message
 
 
@@ -52,8 +52,7 @@ class PlainSource:
         )
         prompt = self.render(episode.messages, episode.tools, opened=True)
         if hint:
-            message, opening = self.renderer.message(hint), self.renderer.generation_prompt
-            prompt = teacher_sequence(prompt, [], [], message, generation_prompt=opening).prompt_ids
+            prompt = hinted_prompt(prompt, self.renderer.message(hint), self.renderer.generation_prompt)
         ids: list[int] = []
         mask: list[int] = []
         logps: list[float] = []

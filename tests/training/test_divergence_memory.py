@@ -1,0 +1,41 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+SCRIPT = """
+import resource, sys, torch
+from healthgym.training.divergence import chunked_divergence, full_divergence
+torch.manual_seed(0)
+positions, vocabulary, width = 512, 60000, 16
+hidden, weight = torch.randn(positions, width, requires_grad=True), torch.randn(vocabulary, width, requires_grad=True)
+teacher, teacher_weight = torch.randn(positions, width), torch.randn(vocabulary, width)
+(hidden.sum() + weight.sum()).backward()  # gradients and libraries are in place before the baseline
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+if sys.argv[1] == "naive":
+    logps = (hidden @ weight.T).log_softmax(-1)
+    with torch.no_grad():
+        teacher_logps = (teacher @ teacher_weight.T).log_softmax(-1)
+    full_divergence(logps, teacher_logps).mean().backward()
+else:
+    chunked_divergence(hidden, weight, teacher, teacher_weight, divergence=full_divergence, chunk_size=8).mean().backward()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+def peak_kib(form: str) -> int:
+    # glibc keeps freed blocks of a few MB for itself; returned at once, the peak is that of live tensors.
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, form], capture_output=True, text=True, check=True, env=environment
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.slow
+def test_chunked_heads_need_an_eighth_of_the_naive_peak():
+    # 512 x 60,000 float32 logits are 120 MB; the naive form holds several copies, the chunked one 8 / 512 of each.
+    naive, chunked = peak_kib("naive"), peak_kib("chunked")
+    assert naive > 400_000
+    assert chunked * 8 <= naive, (naive, chunked)
