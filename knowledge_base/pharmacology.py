@@ -1,140 +1,82 @@
-"""Drugs and their interactions: typed, loaded once, and the questions one asks of them."""
+"""Drugs and their interactions: loaded once, and the questions one asks of them."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations
-from typing import Any, Literal
-
-from pydantic import Field
+from typing import Any
 
 from healthgym.errors import ContentError, NotRegistered
 
+from .pharmacology_rules import expand
+from .pharmacology_schema import (
+    SEVERITIES,
+    Action,
+    Advice,
+    AllergyGroup,
+    Contraindication,
+    Dose,
+    Drug,
+    Interaction,
+    RenalBand,
+    Severity,
+)
 from .reading import FOLDER, parse, read_table, read_yaml
-from .schema import Fact
 
-Severity = Literal["contraindicated", "major", "moderate", "minor"]
-SEVERITIES: tuple[Severity, ...] = ("minor", "moderate", "major", "contraindicated")
-Action = Literal["avoid", "change_drug", "reduce_dose", "monitor", "separate_hours"]
-
-
-class Dose(Fact):
-    """A usual adult dose."""
-
-    dose_mg: float = Field(gt=0)
-    times_per_day: float = Field(gt=0)
-
-
-class RenalBand(Fact):
-    """What to do below a creatinine clearance in mL/min (Cockcroft-Gault, unless the note says eGFR)."""
-
-    below: float
-    max_daily_mg: float | None = None
-    avoid: bool = False
-    note: str = ""
-
-
-class Advice(Fact):
-    """Pregnancy or breastfeeding advice."""
-
-    level: Literal["compatible", "caution", "avoid"]
-    reason: str = ""
-
-
-class Drug(Fact):
-    """One drug."""
-
-    id: str
-    name: str
-    classes: tuple[str, ...] = Field(min_length=1)
-    aliases: tuple[str, ...] = ()
-    indications: tuple[str, ...] = Field(min_length=1)
-    routes: tuple[str, ...] = ("oral",)
-    usual_dose: Dose | None = None
-    max_daily_mg: float | None = None
-    renal: tuple[RenalBand, ...] = ()
-    """Bands from the lowest limit up; the first that fits holds."""
-    hepatic: dict[Literal["A", "B", "C"], Literal["avoid", "reduce"]] = {}
-    """By Child-Pugh class."""
-    cyp: dict[str, dict[Literal["substrate", "inhibitor", "inducer"], str]] = {}
-    transporters: dict[str, tuple[Literal["substrate", "inhibitor", "inducer"], ...]] = {}
-    qt_risk: Literal["known", "possible", "conditional", "none"] = "none"
-    """CredibleMeds categories."""
-    serotonergic: bool = False
-    anticholinergic: bool = False
-    bleeding: bool = False
-    sedative: bool = False
-    over_the_counter: bool = False
-    potassium: Literal["raises", "lowers", "none"] = "none"
-    pregnancy: Advice | None = None
-    lactation: Advice | None = None
-    beers: str = ""
-    """Advice for age 65 and over, AGS Beers Criteria 2023; empty when there is none."""
-    contraindications: dict[str, str] = {}
-    """Condition to reason."""
-    allergy_group: str = ""
-    cross_reactive: tuple[str, ...] = ()
-    """Drug ids that share a side chain."""
-    alternatives: dict[str, str] = {}
-    """Drug id to when it is the better choice."""
-    abrupt_stop: str = ""
-    """What stopping at once may cause."""
-    monitoring: tuple[str, ...] = ()
-    source: str = Field(min_length=4)
-
-
-class Interaction(Fact):
-    """What happens between two drugs. `replace` and `alternative` say which is exchanged for what."""
-
-    a: str
-    b: str
-    severity: Severity
-    mechanism: str
-    effect: str
-    action: Action
-    replace: str = ""
-    alternative: str = ""
-    limit_daily_mg: float | None = None
-    source: str = Field(min_length=4)
-
-    @property
-    def pair(self) -> frozenset[str]:
-        """The two drug ids."""
-        return frozenset((self.a, self.b))
+__all__ = [
+    "DUPLICATION_CLASSES",
+    "SEVERITIES",
+    "Action",
+    "Advice",
+    "Contraindication",
+    "Dose",
+    "Drug",
+    "Interaction",
+    "QtBurden",
+    "RenalBand",
+    "Severity",
+    "alternatives",
+    "cross_reactive",
+    "drugs_of_class",
+    "duplications",
+    "facts_of",
+    "find_drug",
+    "interaction_between",
+    "load_drugs",
+    "load_interactions",
+    "qt_burden",
+    "qt_drugs",
+    "renal_dose",
+    "screen",
+]
 
 
 @lru_cache(maxsize=1)
 def load_drugs() -> Mapping[str, Drug]:
     """Read every monograph once. Raises ContentError naming file, entry and remedy."""
     drugs: dict[str, Drug] = {}
-    for path in sorted((FOLDER / "formulary").glob("*.yaml")):
+    for path in (*sorted((FOLDER / "formulary").glob("*.yaml")), *sorted((FOLDER / "drugs").glob("*.yaml"))):
         for name, drug in read_table(Drug, path).items():
             if name in drugs:
                 raise ContentError(f"{path}: drug {name!r} stands in another file too; remove one")
             drugs[name] = drug
     for drug in drugs.values():
         for other in (*drug.alternatives, *drug.cross_reactive):
-            if other not in drugs:
-                raise ContentError(f"drug {drug.id!r}: {NotRegistered.named('drug', other, drugs)}")
+            if other not in drugs or other == drug.id:
+                raise ContentError(f"drug {drug.id!r}: {NotRegistered.named('other drug', other, drugs)}")
     return drugs
 
 
 @lru_cache(maxsize=1)
 def load_interactions() -> tuple[Interaction, ...]:
     """Read the rules once and spell out classes into pairs; a rule naming drugs wins over one naming classes."""
-    pairs: dict[frozenset[str], tuple[int, Interaction]] = {}
-    path = FOLDER / "interactions" / "rules.yaml"
-    for entry in read_yaml(path):
-        rule = parse(Interaction, entry, path)
-        members_a, members_b = _members(rule.a), _members(rule.b)
-        exactness = (rule.a in load_drugs()) + (rule.b in load_drugs())
-        for a in members_a:
-            for b in members_b:
-                if a == b or (frozenset((a, b)) in pairs and pairs[frozenset((a, b))][0] >= exactness):
-                    continue
-                replace = {"a": a, "b": b}.get(rule.replace, "")
-                made = rule.model_copy(update={"a": a, "b": b, "replace": replace})
-                pairs[frozenset((a, b))] = (exactness, made)
-    return tuple(interaction for _, interaction in pairs.values())
+    rules: list[tuple[Any, Interaction]] = []
+    for path in sorted((FOLDER / "interactions").glob("*.yaml")):
+        entries = read_yaml(path)
+        if not isinstance(entries, list):
+            raise ContentError(f"{path}: expected a list of rules, got {type(entries).__name__}")
+        rules += [(path, parse(Interaction, entry, path)) for entry in entries]
+    return expand(rules, load_drugs())
 
 
 @lru_cache(maxsize=1)
@@ -142,35 +84,37 @@ def _by_pair() -> Mapping[frozenset[str], Interaction]:
     return {interaction.pair: interaction for interaction in load_interactions()}
 
 
+@lru_cache(maxsize=1)
+def _allergy_groups() -> Mapping[str, AllergyGroup]:
+    groups = read_table(AllergyGroup, FOLDER / "drugs" / "groups" / "allergy.yaml")
+    return {name: group for group in groups.values() for name in (group.id, *map(_fold, group.aliases))}
+
+
 def drugs_of_class(name: str) -> tuple[str, ...]:
     """Return the ids of a class's drugs, sorted; empty when there is no such class."""
     return tuple(sorted(drug.id for drug in load_drugs().values() if name in drug.classes))
 
 
-def _members(name: str) -> tuple[str, ...]:
-    if name in load_drugs():
-        return (name,)
-    members = drugs_of_class(name)
-    if not members:
-        classes = {item for drug in load_drugs().values() for item in drug.classes}
-        raise ContentError(
-            f"interactions/rules.yaml: {NotRegistered.named('drug or class', name, {*load_drugs(), *classes})}"
-        )
-    return members
-
-
 def find_drug(name: str) -> Drug:
     """Return a drug by id, name or alias, without regard to case. Raises NotRegistered, offering the nearest."""
-    wanted = name.strip().lower()
-    drug = load_drugs().get(wanted.replace(" ", "_").replace("-", "_")) or _by_name().get(wanted)
+    drug = _by_name().get(_fold(name))
     if drug is None:
         raise NotRegistered.named("drug", name[:60], load_drugs())
     return drug
 
 
+def _fold(name: str) -> str:
+    return "_".join(name.lower().replace("-", " ").replace("_", " ").replace("'", "").split())
+
+
 @lru_cache(maxsize=1)
 def _by_name() -> Mapping[str, Drug]:
-    return {text.lower(): drug for drug in load_drugs().values() for text in (drug.name, *drug.aliases)}
+    names: dict[str, Drug] = {}
+    for drug in load_drugs().values():
+        for text in (drug.id, drug.name, *drug.aliases):
+            if names.setdefault(_fold(text), drug) is not drug:
+                raise ContentError(f"{text!r} names both {names[_fold(text)].id!r} and {drug.id!r}; remove one alias")
+    return names
 
 
 def interaction_between(a: str, b: str) -> Interaction | None:
@@ -207,17 +151,45 @@ def qt_drugs(drugs: Iterable[str], categories: tuple[str, ...] = ("known",)) -> 
     return tuple(drug for drug in drugs if load_drugs()[drug].qt_risk in categories)
 
 
+@dataclass(frozen=True, slots=True)
+class QtBurden:
+    """Drugs of a regimen that prolong the QT interval, by CredibleMeds category."""
+
+    known: tuple[str, ...]
+    possible: tuple[str, ...]
+    conditional: tuple[str, ...]
+
+    @property
+    def tisdale_points(self) -> int:
+        """Drug part of the Tisdale score: 3 for one QT-prolonging drug, 6 for two or more.
+
+        Source: Tisdale et al., Circ Cardiovasc Qual Outcomes 2013;6:479. Counted over known and possible risk.
+        """
+        return 3 * min(2, len(self.known) + len(self.possible))
+
+
+def qt_burden(drugs: Iterable[str]) -> QtBurden:
+    """Return a regimen's QT-prolonging drugs by category."""
+    listed = list(dict.fromkeys(drugs))
+    return QtBurden(*(qt_drugs(listed, (category,)) for category in ("known", "possible", "conditional")))
+
+
 def cross_reactive(substance: str, drug: str) -> str | None:
-    """Say why a patient allergic to `substance` (drug id, class or allergy group) should not get `drug`, or None."""
-    monograph, wanted = load_drugs()[drug], substance.strip().lower().replace(" ", "_")
-    if wanted == drug:
+    """Say why a patient allergic to `substance` (drug, class or allergy group, in any spelling) should not get `drug`."""
+    monograph, wanted = load_drugs()[drug], _fold(substance)
+    group = _allergy_groups().get(wanted)
+    if group is not None:
+        wanted = group.id
+        if drug in group.cross_reactive:
+            return f"{monograph.name}: {group.reason}"
+    other = _by_name().get(wanted)
+    if other is monograph:
         return f"allergic to {monograph.name} itself"
     if wanted == monograph.allergy_group or wanted in monograph.classes:
         return f"{monograph.name} belongs to the group {wanted.replace('_', ' ')}"
-    other = load_drugs().get(wanted)
     if other is not None and other.allergy_group and other.allergy_group == monograph.allergy_group:
         return f"{monograph.name} and {other.name} are both {other.allergy_group.replace('_', ' ')} drugs"
-    if other is not None and drug in other.cross_reactive:
+    if other is not None and (drug in other.cross_reactive or other.id in monograph.cross_reactive):
         return f"{monograph.name} shares a side chain with {other.name}"
     return None
 
@@ -225,18 +197,40 @@ def cross_reactive(substance: str, drug: str) -> str | None:
 def renal_dose(drug: str, creatinine_clearance_ml_min: float) -> RenalBand | None:
     """Return the band that holds at this clearance, or None when no adjustment is needed."""
     bands = sorted(load_drugs()[drug].renal, key=lambda band: band.below)
-    return next((band for band in bands if creatinine_clearance_ml_min < band.below), None)
+    return next((band for band in bands if band.holds(creatinine_clearance_ml_min)), None)
 
 
-def alternatives(drug: str, regimen: Iterable[str] = (), allergies: Iterable[str] = ()) -> dict[str, str]:
-    """Return alternatives (id to when) that neither interact seriously with `regimen` nor meet an allergy."""
-    others = [item for item in regimen if item != drug]
-    return {
-        name: when
-        for name, when in load_drugs()[drug].alternatives.items()
-        if not any(_is_serious(interaction_between(name, item)) for item in others)
-        and not any(cross_reactive(substance, name) for substance in allergies)
-    }
+def alternatives(
+    drug: str,
+    regimen: Iterable[str] = (),
+    allergies: Iterable[str] = (),
+    *,
+    conditions: Iterable[str] = (),
+    creatinine_clearance_ml_min: float | None = None,
+    trimester: int | None = None,
+    age_years: float | None = None,
+) -> dict[str, str]:
+    """Return alternatives (id to when) that suit the patient.
+
+    Left out: those that interact seriously with `regimen`, meet an allergy, are contraindicated in a condition, are to
+    be avoided at the renal function or trimester, or, from 65 years on, always by Beers.
+    """
+    others, known_allergies = [item for item in regimen if item != drug], tuple(allergies)
+    illnesses = tuple(conditions)
+
+    def suits(name: str) -> bool:
+        candidate = load_drugs()[name]
+        band = None if creatinine_clearance_ml_min is None else renal_dose(name, creatinine_clearance_ml_min)
+        return not (
+            any(_is_serious(interaction_between(name, item)) for item in others)
+            or any(cross_reactive(substance, name) for substance in known_allergies)
+            or any(illness in candidate.contraindications for illness in illnesses)
+            or (band is not None and band.avoid)
+            or (trimester is not None and candidate.avoid_in_trimester(trimester))
+            or (age_years is not None and age_years >= 65 and candidate.beers_advice == "avoid")
+        )
+
+    return {name: when for name, when in load_drugs()[drug].alternatives.items() if suits(name)}
 
 
 def _is_serious(interaction: Interaction | None) -> bool:

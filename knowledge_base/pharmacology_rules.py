@@ -1,159 +1,86 @@
-"""Expands interaction rules to pairs of drugs and checks that they agree with the monographs."""
+"""Spells interaction rules out into pairs of drugs and checks that they agree with the monographs."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from healthgym.errors import ContentError, nearest
+from healthgym.errors import ContentError, NotRegistered
 
-from .pharmacology_schema import SEVERITIES, Drug, Interaction, Mechanism, Rule
+from .pharmacology_schema import PATHWAYS, SEVERITIES, Drug, Interaction
 
 Drugs = Mapping[str, Drug]
+_NEEDS: dict[str, str] = {
+    "bleeding": "bleeding",
+    "serotonin_syndrome": "serotonergic",
+    "anticholinergic_burden": "anticholinergic",
+}
+"""Mechanism to the flag that both drugs must carry."""
 
 
-def select(tokens: Iterable[str], drugs: Drugs, where: str) -> list[str]:
-    """Return the drug ids that one side of a rule names.
+def expand(rules: Iterable[tuple[Path, Interaction]], drugs: Drugs) -> tuple[Interaction, ...]:
+    """Return one interaction for every pair that the rules speak of.
 
-    Tokens: a drug id, `class:ID`, `inhibitor:PATHWAY:STRENGTH`, `inducer:PATHWAY:STRENGTH`, `qt:RISK`, and
-    `not:TOKEN` to take drugs away again.
-
-    Raises:
-        ContentError: a token that selects nothing; names the rule and the nearest id.
-    """
-    chosen: dict[str, None] = {}
-    for token in tokens:
-        found = _matches(token.removeprefix("not:"), drugs, where)
-        for name in found:
-            if token.startswith("not:"):
-                chosen.pop(name, None)
-            else:
-                chosen[name] = None
-    return list(chosen)
-
-
-def _matches(token: str, drugs: Drugs, where: str) -> list[str]:
-    kind, *rest = token.split(":")
-    if not rest:
-        found = [token] if token in drugs else []
-    elif kind == "class":
-        found = [name for name, drug in drugs.items() if rest[0] in drug.drug_class]
-    elif kind == "qt":
-        found = [name for name, drug in drugs.items() if drug.qt_risk == rest[0]]
-    elif kind in ("inhibitor", "inducer") and len(rest) == 2:
-        found = [name for name, drug in drugs.items() if getattr(drug.metabolism, kind).get(rest[0]) == rest[1]]
-    else:
-        raise ContentError(f"{where}: selector {token!r} is none of DRUG, class:, qt:, inhibitor:, inducer:, not:")
-    if not found:
-        known = {*drugs, *(f"class:{name}" for drug in drugs.values() for name in drug.drug_class)}
-        raise ContentError(f"{where}: {token!r} selects no drug.{nearest(token, known)}")
-    return found
-
-
-def expand(rules: Iterable[tuple[Path, int, Rule]], drugs: Drugs) -> dict[tuple[str, str], Interaction]:
-    """Return one interaction for every pair that a rule speaks of.
-
-    A rule that names both drugs replaces rules that reach the pair through a selector; among the rest the most severe
-    stands and the others' mechanisms are kept as `also`.
+    A rule naming two drugs wins over one naming a drug and a class, and that over one naming two classes; among equals
+    the more severe wins, then the earlier.
 
     Raises:
-        ContentError: a drug paired with itself, two rules naming one pair, or a rule the monographs contradict.
+        ContentError: an unknown drug or class, a drug paired with itself, a pair named twice, or a rule that the
+            monographs contradict; names file, rule and remedy.
     """
-    named: dict[tuple[str, str], Interaction] = {}
-    general: dict[tuple[str, str], list[Interaction]] = {}
-    for path, number, rule in rules:
-        where = f"{path}, rule {number} ({'/'.join(rule.a)} with {'/'.join(rule.b)})"
-        side_a, side_b = select(rule.a, drugs, where), select(rule.b, drugs, where)
-        by_name = not any(":" in token for token in (*rule.a, *rule.b))
-        if by_name and set(side_a) & set(side_b) and len(side_a) * len(side_b) == 1:
+    pairs: dict[frozenset[str], tuple[int, int, Interaction]] = {}
+    for path, rule in rules:
+        where = f"{path}, rule {rule.a!r} with {rule.b!r}"
+        members_a, members_b = _members(rule.a, drugs, where), _members(rule.b, drugs, where)
+        exactness = (rule.a in drugs) + (rule.b in drugs)
+        if exactness == 2 and rule.a == rule.b:
             raise ContentError(f"{where}: a drug cannot interact with itself; name another")
-        seen: set[tuple[str, str]] = set()
-        for first in side_a:
-            for second in side_b:
-                pair = (min(first, second), max(first, second))
-                if first == second or pair in seen:
+        if rule.alternative and rule.alternative not in drugs:
+            raise ContentError(f"{where}: alternative: {NotRegistered.named('drug', rule.alternative, drugs)}")
+        for a in members_a:
+            for b in members_b:
+                if a == b:
                     continue
-                seen.add(pair)
-                contradiction = disagreement(rule, drugs[first], drugs[second])
+                contradiction = disagreement(rule.mechanism, drugs[a], drugs[b])
                 if contradiction:
                     raise ContentError(f"{where}: {contradiction}; mend the rule or the monograph")
-                interaction = _interaction(rule, first, second, drugs, where)
-                if not by_name:
-                    general.setdefault(pair, []).append(interaction)
-                elif pair in named:
-                    raise ContentError(f"{where}: the pair {interaction.id} stands in another rule too; remove one")
-                else:
-                    named[pair] = interaction
-    pairs = dict(named)
-    for pair, found in general.items():
-        winner = named.get(pair) or max(found, key=lambda item: item.rank)
-        also = tuple(dict.fromkeys(i.mechanism for i in found if i.mechanism != winner.mechanism))
-        pairs[pair] = winner.model_copy(update={"also": also})
-    return dict(sorted(pairs.items(), key=lambda item: (-SEVERITIES.index(item[1].severity), item[0])))
+                made = rule.model_copy(update={"a": a, "b": b, "replace": {"a": a, "b": b}.get(rule.replace, "")})
+                rank = (exactness, SEVERITIES.index(rule.severity))
+                known = pairs.get(made.pair)
+                if known and exactness == known[0] == 2:
+                    raise ContentError(f"{where}: this pair stands in another rule too; remove one")
+                if not known or rank > known[:2]:
+                    pairs[made.pair] = (*rank, made)
+    return tuple(interaction for _, _, interaction in pairs.values())
 
 
-def _interaction(rule: Rule, first: str, second: str, drugs: Drugs, where: str) -> Interaction:
-    one_sided = rule.pathway is not None or rule.mechanism in ("absorption", "renal_excretion", "antagonism")
-    alternatives: dict[str, tuple[str, ...]] = {}
-    for token, replacements in rule.alternatives.items():
-        for replacement in replacements:
-            _matches(replacement, drugs, where)
-        for name in _matches(token, drugs, where):
-            if name in (first, second):
-                alternatives[name] = tuple(item for item in replacements if item not in (first, second))
-    for name in rule.max_daily_mg:
-        _matches(name, drugs, where)
-    pair = tuple(sorted((first, second)))
-    return Interaction(
-        id="+".join(pair),
-        drugs=pair,  # type: ignore[arg-type]
-        severity=rule.severity,
-        mechanism=rule.mechanism,
-        pathway=rule.pathway,
-        acting=first if one_sided else None,
-        affected=second if one_sided else None,
-        effect=rule.effect,
-        action=rule.action,
-        advice=rule.advice,
-        change={"a": (first,), "b": (second,), "either": (first, second)}[rule.change],
-        max_daily_mg={name: limit for name, limit in rule.max_daily_mg.items() if name in pair},
-        monitor=rule.monitor,
-        separate_hours=rule.separate_hours,
-        alternatives=alternatives,
-        source=rule.source,
-    )
+def _members(name: str, drugs: Drugs, where: str) -> tuple[str, ...]:
+    if name in drugs:
+        return (name,)
+    members = tuple(sorted(drug.id for drug in drugs.values() if name in drug.classes))
+    if not members:
+        classes = {item for drug in drugs.values() for item in drug.classes}
+        raise ContentError(f"{where}: {NotRegistered.named('drug or class', name, {*drugs, *classes})}")
+    return members
 
 
-def disagreement(rule: Rule, first: Drug, second: Drug) -> str:
-    """Return how a rule contradicts the monographs of its pair, or ''."""
-    if (
-        rule.mechanism in ("enzyme_inhibition", "transporter_inhibition")
-        and rule.pathway not in first.metabolism.inhibitor
-    ):
-        return f"{first.id} is no inhibitor of {rule.pathway} in its monograph"
-    if rule.mechanism == "enzyme_induction" and rule.pathway not in first.metabolism.inducer:
-        return f"{first.id} is no inducer of {rule.pathway} in its monograph"
-    if rule.pathway is not None and rule.pathway not in second.metabolism.substrate:
-        return f"{second.id} is no substrate of {rule.pathway} in its monograph"
-    for drug in (first, second):
-        if not _takes_part(rule.mechanism, drug):
-            return f"{drug.id} has no part in {rule.mechanism} in its monograph"
-    return ""
+def disagreement(mechanism: str, a: Drug, b: Drug) -> str:
+    """Return how a mechanism contradicts the monographs of its two drugs, or ''.
 
-
-def _takes_part(mechanism: Mechanism, drug: Drug) -> bool:
-    checks = {
-        "additive_bleeding": drug.bleeding != "none",
-        "additive_qt": drug.qt_risk != "none",
-        "serotonin_toxicity": drug.serotonergic,
-        "additive_sedation": drug.sedative,
-        "hyperkalaemia": drug.potassium == "raises",
-        "additive_bradycardia": "bradycardia" in drug.effects,
-        "additive_hypotension": "hypotension" in drug.effects,
-        "myopathy": "myopathy" in drug.effects,
-        "myelosuppression": "myelosuppression" in drug.effects,
-        "ototoxicity": "ototoxic" in drug.effects,
-        "seizure_threshold": "lowers_seizure_threshold" in drug.effects,
-        "anticholinergic_burden": drug.anticholinergic >= 2,
-        "hyponatraemia": "hyponatraemia" in drug.effects,
-        "intracranial_hypertension": "intracranial_hypertension" in drug.effects,
-    }
-    return checks.get(mechanism, True)
+    An enzyme or transporter needs a substrate on one side and an inhibitor or inducer on the other; bleeding, serotonin
+    and anticholinergic effects need their flag on both sides, QT prolongation a CredibleMeds category on both.
+    """
+    if mechanism in PATHWAYS:
+        fits = any(x.has_role(mechanism, "substrate") and y.has_role(mechanism, "inhibitor", "inducer") for x, y in ((a, b), (b, a)))
+        return "" if fits else f"{a.id} and {b.id} are not substrate and inhibitor or inducer of {mechanism}"
+    if mechanism == "qt_prolongation":
+        lacking = [drug.id for drug in (a, b) if drug.qt_risk == "none"]
+    elif mechanism == "hypokalaemia":
+        lacking = [] if "lowers" in (a.potassium, b.potassium) else [a.id, b.id]
+    elif mechanism == "hyperkalaemia":
+        lacking = [drug.id for drug in (a, b) if drug.potassium != "raises"]
+    elif mechanism in ("respiratory_depression", "sedation"):
+        lacking = [drug.id for drug in (a, b) if not drug.sedative]
+    elif mechanism in _NEEDS:
+        lacking = [drug.id for drug in (a, b) if not getattr(drug, _NEEDS[mechanism])]
+    else:
+        lacking = []
+    return f"{' and '.join(lacking)} have no part in {mechanism} by their monograph" if lacking else ""
