@@ -69,7 +69,10 @@ def disagreement(mechanism: str, a: Drug, b: Drug) -> str:
     and anticholinergic effects need their flag on both sides, QT prolongation a CredibleMeds category on both.
     """
     if mechanism in PATHWAYS:
-        fits = any(x.has_role(mechanism, "substrate") and y.has_role(mechanism, "inhibitor", "inducer") for x, y in ((a, b), (b, a)))
+        fits = any(
+            x.has_role(mechanism, "substrate") and y.has_role(mechanism, "inhibitor", "inducer")
+            for x, y in ((a, b), (b, a))
+        )
         return "" if fits else f"{a.id} and {b.id} are not substrate and inhibitor or inducer of {mechanism}"
     if mechanism == "qt_prolongation":
         lacking = [drug.id for drug in (a, b) if drug.qt_risk == "none"]

@@ -177,6 +177,7 @@ PATHWAYS = (
 """Enzymes and transporters that may be the mechanism of an interaction."""
 KINETIC = (
     *PATHWAYS, "absorption", "lithium_clearance", "renal_clearance", "enzyme_induction", "exposure_increase",
+    "glucuronidation", "valproate_clearance", "inr_rise",
 )  # fmt: skip
 
 
