@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+
 from healthgym.errors import ContentError, NotRegistered
 from healthgym.knowledge_base import load
 from healthgym.knowledge_base import pharmacology as p
