@@ -298,6 +298,13 @@ def test_pregnancy_advice_names_the_trimester():
     assert not any(drugs[name].avoid_in_trimester(t) for name in ("labetalol", "nifedipine") for t in (1, 2, 3))
 
 
+def test_lactation_advice_is_lactmeds():
+    # LactMed, National Library of Medicine, 2024; codeine and tramadol: FDA safety communication, 2017.
+    level = {name: drug.lactation.level for name, drug in p.load_drugs().items() if drug.lactation}
+    assert {level[n] for n in ("codeine", "tramadol", "lithium", "amiodarone", "methotrexate")} == {"avoid"}
+    assert {level[n] for n in ("ibuprofen", "paracetamol", "sertraline", "warfarin", "labetalol")} == {"compatible"}
+
+
 def test_citalopram_is_capped_at_20_mg_above_60_years():
     # FDA Drug Safety Communication, citalopram, 2012.
     older = p.load_drugs()["citalopram"].older_dose
