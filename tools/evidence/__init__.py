@@ -1,0 +1,1 @@
+"""Tools that every domain offers: evidence search, guidelines, drug facts, thinking and the episode's status."""
