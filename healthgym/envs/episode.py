@@ -41,6 +41,9 @@ class Episode:
         self.max_turns = min(budget.turns, max_turns) if max_turns else budget.turns
         self.budget: Budget = budget
         self.world = World(case.charts, services=services, seed=seed)
+        self.world.limits = {
+            "turns": self.max_turns, "tool_calls": budget.tool_calls, "minutes": budget.minutes, "cost": budget.cost,
+        }  # fmt: skip
         self.toolkit = domain.toolkit(self.world)
         self.messages: list[Message] = opening_messages(domain, self.task, profile)
         self.stop_reason: StopReason | None = None

@@ -72,6 +72,7 @@ class World:
         self.calls: list[ExecutedCall] = []
         self.orders: dict[str, Order] = {}
         self.announced: set[str] = set()
+        self.limits: Mapping[str, float | None] = {}
         self._learnt: list[str] = []
 
     def chart(self, patient_id: str) -> Chart:
