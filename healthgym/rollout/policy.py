@@ -13,6 +13,7 @@ class TurnRequest:
     messages, tools: the conversation as text, for policies that work on text.
     prompt_ids: every token so far, exactly as sampled or inserted, for engines that work on tokens; empty otherwise.
     max_tokens: most tokens this turn may take.
+    seed: seeds the sampling of this turn, so that it does not depend on which other turns are in flight.
     """
 
     key: int
@@ -21,6 +22,7 @@ class TurnRequest:
     tools: Sequence[Mapping[str, Any]]
     prompt_ids: Sequence[int] = ()
     max_tokens: int = 0
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +60,7 @@ class Policy(Protocol):
         unless it waits on something outside the process, in which case it blocks briefly and may return none."""
 
     def cancel(self, key: int) -> None:
-        """Forget a pending request, if there is one."""
+        """Forget an episode: its pending request, if there is one, and whatever was kept for its next turn.
+
+        Called once for every episode, when it ends as well.
+        """
