@@ -161,10 +161,18 @@ def _donor(case: Case, field: Field, rng: np.random.Generator) -> Case | None:
     return None
 
 
-def _gold(case: Case) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+def _gold(case: Case) -> tuple[str, str]:
+    """Return answer and end state as text in which patients are numbered, so that only what is right can differ."""
     criteria = case.task.criteria
     answer = sorted((name, repr(field.gold)) for name, field in criteria.answer.items())
-    return answer, sorted((path, repr(condition)) for path, condition in criteria.end_state.items())
+    state = sorted((path, repr(condition)) for path, condition in criteria.end_state.items())
+    return _numbered(repr(answer), case), _numbered(repr(state), case)
+
+
+def _numbered(text: str, case: Case) -> str:
+    for number, patient_id in enumerate(sorted(case.charts), 1):
+        text = re.sub(rf"\b{re.escape(patient_id)}\b", f"patient {number}", text)
+    return text
 
 
 def _cycled(values: Sequence[str], count: int) -> list[str]:

@@ -13,6 +13,8 @@ from healthgym.world import Services
 
 MIN_TEXT = 3
 """Shortest gold text that is looked for in a prompt; shorter ones occur by chance."""
+COMMON = frozenset({"none", "yes", "not", "unknown", "other", "normal"})
+"""Golds that are everyday words, which a prompt may use without telling anything."""
 
 
 def prove_task(case: Case, domain: Domain, log: FailureLog, services: Services | None = None) -> Played | None:
@@ -117,7 +119,7 @@ def _told(name: str, gold: Any, unit: str, options: set[str], task: Task) -> str
         with_label = re.search(rf"\b{label}\W{{0,4}}{number}(?![\w.]*\d)", prompt)
         found = with_label or (unit and re.search(rf"(?<![\w.]){number}\s*{re.escape(unit.lower())}(?!\w)", prompt))
         return found[0] if found and not _is_one_of_many(found[0], unit, prompt) else ""
-    golds = [text for text in _texts(gold) if len(text) >= MIN_TEXT]
+    golds = [text for text in _texts(gold) if len(text) >= MIN_TEXT and text not in COMMON]
     if not golds or not all(_says(prompt, text) for text in golds):
         return ""
     others = any(_says(prompt, text) for text in options - set(golds) if not any(text in given for given in golds))

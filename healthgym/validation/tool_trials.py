@@ -17,6 +17,11 @@ from healthgym.world import Services, World
 BAD_CASES = 6
 """Patients that bad arguments are tried on; the schema is the same for all, and so are the slips."""
 _KNOWN = re.compile(r"Known: ([^.]+)")
+_ID = re.compile(r"(?:\bid[\"']?\s*[:=]\s*[\"']?|\[)([\w:./#-]+)")
+"""Ids as tools print them: "[kb-12]", "id: kb-12"."""
+LONG_WAIT_MINUTES = 24 * 60.0
+MAX_IDS = 12
+"""Most shown ids that are tried on a tool which has not run yet."""
 
 
 class ToolTrials:
@@ -28,6 +33,7 @@ class ToolTrials:
         self._ran: set[str] = set()
         self._refusals: dict[str, str] = {}
         self._writes: dict[str, bool] = {}
+        self._seen_ids: dict[str, None] = {}
 
     def observe(self, played: Played) -> None:
         """Take in an oracle's replay: which tools ran, which changed the state."""
@@ -58,6 +64,27 @@ class ToolTrials:
                 )
                 for slip in bad_calls(spec, good):
                     self._bad(spec, slip.slip, slip.argument, slip.arguments, slip.must_refuse, worlds[0], case)
+
+        if any(name in self.domain.tools and name not in self._ran for name in names):
+            self._try_late(case, names, rng)
+
+    def _try_late(self, case: Case, names: Iterable[str], rng: np.random.Generator) -> None:
+        """Call tools that have not run yet where much has been done and a day has passed, with ids that were shown."""
+        specs = [self.domain.tools[name] for name in names if name in self.domain.tools]
+        world = World(case.charts, services=self.services)
+        for spec in [spec for spec in specs if spec.effect == "write"]:
+            try:
+                self.domain.toolkit(world).call(spec.name, draw_arguments(spec, case, rng, self.pool))
+            except Exception:  # logged where the tool itself is tried; this world is only scenery
+                continue
+        world.advance(LONG_WAIT_MINUTES)
+        for spec in [spec for spec in specs if spec.name not in self._ran]:
+            for arguments in self._good_arguments(spec, case, None, rng):
+                self._good(spec, arguments, world, case)
+                for shown in list(self._seen_ids)[:MAX_IDS] if spec.name not in self._ran else ():
+                    ids = {name: shown for name in arguments if name.endswith("_id") and not names_patient(name)}
+                    if ids:
+                        self._call(spec, {**arguments, **ids}, world, f"an id that was shown {_short(ids)}", case)
 
     def conclude(self) -> None:
         """Log tools that never ran, and write tools that never wrote."""
@@ -132,6 +159,8 @@ class ToolTrials:
                 )  # fmt: skip
             return result
         self._ran.add(spec.name)
+        if len(self._seen_ids) < 200:
+            self._seen_ids.update(dict.fromkeys(_ID.findall(result.content)))
         self._check_effect(spec.name, spec.effect, changed, case.task.id)
         return result
 

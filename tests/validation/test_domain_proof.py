@@ -182,3 +182,48 @@ def test_a_tool_that_never_runs_is_named(spoiled):
         )
     ]
     assert "broken scales" in failure(spoiled("toolkit.py", swaps=swaps), "tool", "no valid call ever ran")["what"]
+
+
+LATE_TOOLS = '''
+    @tool(effect="write")
+    def order_level(self, patient_id: str) -> str:
+        """Order a blood level.
+
+        Args:
+            patient_id: For example P1.
+        """
+        order = self.world.order(patient_id, "level", 30, "level 12 mg/L")
+        return f"Ordered [{order.id}]."
+
+    @tool()
+    def read_level(self, order_id: str) -> str:
+        """Read the result of an order.
+
+        Args:
+            order_id: As order_level gave it.
+        """
+        if order_id not in self.world.orders:
+            raise ToolError(f"No order {order_id[:40]!r}.")
+        if self.world.orders[order_id].due_at > self.world.minutes:
+            raise ToolError("Not ready yet.")
+        return "level 12 mg/L"
+
+    @tool(effect="submit")
+    def submit_dose('''
+
+
+def test_a_tool_that_needs_an_order_time_and_a_shown_id_is_reached(spoiled):
+    swaps = [
+        ("from healthgym.toolkit import Toolkit, tool", "from healthgym.toolkit import Toolkit, ToolError, tool"),
+        ('\n    @tool(effect="submit")\n    def submit_dose(', LATE_TOOLS),
+    ]
+    assert spoiled("toolkit.py", swaps=swaps)["failures"] == []
+
+
+def test_a_gold_that_is_an_everyday_word_is_no_leak_in_the_prompt(spoiled):
+    swaps = [
+        ('            answer={"dose_mg"', '            answer={"note": AnswerField(gold="none"), "dose_mg"'),
+        ("P1, a child with fever", "None of the nurses is free. P1, a child with fever"),
+    ]
+    whats = [failure["what"] for failure in spoiled("tasks.py", swaps=swaps)["failures"]]
+    assert whats and not any("gives away" in what for what in whats)

@@ -39,7 +39,7 @@ def example(
 
 
 class _Case:
-    charts = {"P7": None}  # noqa: RUF012
+    charts = {"P7": None}
 
 
 SPEC = spec_of(example)
