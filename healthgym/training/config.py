@@ -73,7 +73,7 @@ class Env(Section):
     max_turns: Count | None = None
     """Lowers the tasks' own limit."""
     index: str | None = None
-    """Folder of a passage index for the look-up tools; None uses the built-in knowledge."""
+    """Folder of a passage index for the look-up tools; None gives them the services the run was started with."""
 
 
 class Length(Section):

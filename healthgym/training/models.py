@@ -1,12 +1,16 @@
 """Loads the model and tokenizer a run asks for."""
 
+import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError
+from healthgym.rollout.template_probe import probe_template
 from healthgym.training.config import Lora, Model
 from healthgym.training.tiny_model import build_tiny_model, train_tokenizer
+
+logger = logging.getLogger(__name__)
 
 
 def load_model(settings: Model, texts: Callable[[], Iterable[str]], *, seed: int) -> tuple[Any, Any]:
@@ -26,6 +30,7 @@ def load_model(settings: Model, texts: Callable[[], Iterable[str]], *, seed: int
     else:
         assert settings.path is not None
         model, tokenizer = _pretrained(settings.path, settings)
+    adopt_template(tokenizer)
     if settings.lora is not None:
         model = apply_lora(model, settings.lora, seed=seed)
     return model, tokenizer
@@ -50,6 +55,18 @@ def save_model(model: Any, tokenizer: Any, folder: Path, settings: Model) -> Non
         with model.disable_adapter():
             model.get_base_model().save_pretrained(str(base), state_dict=_base_weights(model))
         tokenizer.save_pretrained(str(base))
+
+
+def adopt_template(tokenizer: Any) -> None:
+    """Make the template that rollouts use the tokenizer's own, so that hints and saved models render alike.
+
+    Raises:
+        ConfigError: The template cannot serve multi-turn episodes.
+    """
+    report = probe_template(tokenizer)
+    tokenizer.chat_template = report.template
+    for note in report.notes:
+        logger.info(note)
 
 
 def apply_lora(model: Any, lora: Lora, *, seed: int) -> Any:

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from accelerate.utils import gather_object
 from datasets import Dataset
 from torch import Tensor
 from transformers import (
@@ -19,13 +18,13 @@ from transformers import (
 )
 from trl import GRPOConfig, GRPOTrainer
 
+from healthgym.diagnostics.text import is_degenerate, prose_of
 from healthgym.errors import HealthgymError
 from healthgym.rollout import Trajectory
 from healthgym.training.advantages import group_advantages
 from healthgym.training.checkpoints import publish, rotate, working_folder
-from healthgym.training.degenerate import assistant_texts, is_degenerate
 from healthgym.training.distill_step import DistillStep
-from healthgym.training.episode_metrics import episode_sums, merge_sums
+from healthgym.training.episode_metrics import episode_metrics, gathered
 from healthgym.training.rows import EpisodeRow
 from healthgym.training.shaping import LengthShaping
 
@@ -131,11 +130,12 @@ class EpisodeTrainer(GRPOTrainer):
         output["advantages"] = self._advantages(output["advantages"], trajectories)
         made = [trajectory for trajectory in trajectories if trajectory is not None]
         self.counts["infrastructure_failures"] += len(trajectories) - len(made)
-        metrics = merge_sums(gather_object([episode_sums(made, self.num_generations)]))
+        metrics = episode_metrics(gathered(trajectories))
         if self.shaping is not None:
             self.shaping.observe(metrics["episode/success"])
             metrics["episode/length_shaping"] = float(self.shaping.is_on)
-        self._note(metrics)
+        # Ours replace TRL's of the same name: clipping, for one, is more than the last token.
+        self._metrics["train" if self.model.training else "eval"].update({n: [v] for n, v in metrics.items()})
         if self.distill is not None:
             output.update(self.distill.attach(trajectories, output, hint_echo=metrics["episode/hint_echo"]))
         if self.on_episodes is not None:
@@ -145,7 +145,7 @@ class EpisodeTrainer(GRPOTrainer):
     def _advantages(self, local: Tensor, trajectories: Sequence[Trajectory | None]) -> Tensor:
         """Replace TRL's advantages: population deviation, degenerate episodes outside the baseline."""
         assert self._all_rewards is not None
-        fallen = [t is not None and any(map(is_degenerate, assistant_texts(t.messages))) for t in trajectories]
+        fallen = [t is not None and any(map(is_degenerate, prose_of(t.messages))) for t in trajectories]
         in_baseline = ~self.accelerator.gather(torch.tensor(fallen, device=local.device))
         groups = group_advantages(
             self._all_rewards[:, 0],

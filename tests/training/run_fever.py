@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from fever import PlainSource
+from fever import plain_source
 
 from healthgym.training.loading import load_config
 from healthgym.training.run import train
@@ -17,7 +17,7 @@ def main(recipe: str, run_dir: str, kill_at: str) -> None:
         if step == int(kill_at):
             os.kill(os.getpid(), signal.SIGKILL)
 
-    train(load_config(recipe), run_dir=Path(run_dir), make_source=PlainSource, on_step=on_step)
+    train(load_config(recipe), run_dir=Path(run_dir), make_source=plain_source, on_step=on_step)
 
 
 main(*sys.argv[1:])

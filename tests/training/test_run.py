@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from fever import PlainSource, fever_folder
+from fever import fever_folder, plain_source
 from safetensors.torch import load_file
 
 from healthgym.errors import ConfigError
@@ -42,7 +42,7 @@ def weights(model: Any) -> dict[str, torch.Tensor]:
 def test_a_run_leaves_its_config_metrics_traces_checkpoints_and_models(domain: str, tmp_path: Path):
     seen: list[int] = []
     result = train(
-        config(domain, eval={"every": 2}), run_dir=tmp_path, make_source=PlainSource,
+        config(domain, eval={"every": 2}), run_dir=tmp_path, make_source=plain_source,
         evaluate=lambda model, tokenizer, step: {"eval/success": step / 10},
         on_step=lambda step, row: seen.append(step),
     )  # fmt: skip
@@ -67,11 +67,11 @@ def test_a_run_killed_and_started_again_ends_at_the_same_weights(domain: str, tm
         if step == 3:
             raise Killed
 
-    whole = train(config(domain), run_dir=tmp_path / "whole", make_source=PlainSource)
+    whole = train(config(domain), run_dir=tmp_path / "whole", make_source=plain_source)
     with pytest.raises(Killed):
-        train(config(domain), run_dir=tmp_path / "killed", make_source=PlainSource, on_step=kill)
+        train(config(domain), run_dir=tmp_path / "killed", make_source=plain_source, on_step=kill)
     assert [path.name for path in checkpoints(tmp_path / "killed" / "checkpoints")] == ["checkpoint-2"]
-    resumed = train(config(domain), run_dir=tmp_path / "killed", make_source=PlainSource)
+    resumed = train(config(domain), run_dir=tmp_path / "killed", make_source=plain_source)
     expected = weights(whole.model)
     assert all(torch.equal(expected[name], tensor) for name, tensor in weights(resumed.model).items())
     steps = [json.loads(line)["step"] for line in (tmp_path / "killed" / "metrics.jsonl").read_text().splitlines()]
@@ -80,9 +80,9 @@ def test_a_run_killed_and_started_again_ends_at_the_same_weights(domain: str, tm
 
 @pytest.mark.slow
 def test_a_finished_run_started_again_changes_nothing(domain: str, tmp_path: Path):
-    first = train(config(domain), run_dir=tmp_path, make_source=PlainSource)
+    first = train(config(domain), run_dir=tmp_path, make_source=plain_source)
     before = (tmp_path / "metrics.jsonl").read_text()
-    again = train(config(domain), run_dir=tmp_path, make_source=PlainSource)
+    again = train(config(domain), run_dir=tmp_path, make_source=plain_source)
     assert (again.steps, again.metrics["step"]) == (4, 4)
     assert (tmp_path / "metrics.jsonl").read_text() == before
     assert all(torch.equal(tensor, weights(again.model)[name]) for name, tensor in weights(first.model).items())
@@ -91,7 +91,7 @@ def test_a_finished_run_started_again_changes_nothing(domain: str, tmp_path: Pat
 def test_hints_that_do_not_help_are_switched_off_or_refused(domain: str, tmp_path: Path):
     untaught = {"warm_start": None, "optim": {"steps": 1, "tasks_per_step": 1, "num_generations": 2}}
     result = train(
-        config(domain, hint={"probe_tasks": 2}, **untaught), run_dir=tmp_path / "off", make_source=PlainSource
+        config(domain, hint={"probe_tasks": 2}, **untaught), run_dir=tmp_path / "off", make_source=plain_source
     )
     assert "hints were switched off" in result.findings[0]
     assert result.metrics["tt_opd/hints_fired"] == 0
@@ -99,14 +99,14 @@ def test_hints_that_do_not_help_are_switched_off_or_refused(domain: str, tmp_pat
     with pytest.raises(ConfigError, match="does not beat none"):
         train(
             config(domain, hint={"probe_tasks": 2, "require_probe": True}, **untaught),
-            run_dir=tmp_path / "refused", make_source=PlainSource,
+            run_dir=tmp_path / "refused", make_source=plain_source,
         )  # fmt: skip
 
 
 def test_limits_below_the_oracle_stop_a_run_before_it_trains(domain: str, tmp_path: Path):
     short = {"max_tokens_per_turn": 64, "max_completion_tokens": 12}
     with pytest.raises(ConfigError, match="no episode could succeed"):
-        train(config(domain, rollout=short, warm_start=None), run_dir=tmp_path, make_source=PlainSource)
+        train(config(domain, rollout=short, warm_start=None), run_dir=tmp_path, make_source=plain_source)
     assert not (tmp_path / "metrics.jsonl").exists()
 
 

@@ -5,8 +5,10 @@ import pytest
 import torch
 
 from healthgym.errors import ConfigError
+from healthgym.rollout.template import ChatTemplate
 from healthgym.training.config import Lora, Model, TinyModel
 from healthgym.training.models import load_model, load_saved, save_model
+from healthgym.training.teacher_context import HintRenderer, hinted_prompt
 from healthgym.training.tiny_model import train_tokenizer
 
 TEXTS = [
@@ -75,3 +77,10 @@ def test_the_same_seed_builds_the_same_model():
 def test_a_path_without_a_model_is_refused(tmp_path: Path):
     with pytest.raises(ConfigError, match="holds no model"):
         load_model(Model(path=str(tmp_path)), list, seed=0)
+
+
+def test_hints_are_spliced_where_rollouts_render_them(tokenizer):
+    template, renderer = ChatTemplate(tokenizer), HintRenderer(tokenizer, {})
+    prompt = template.prompt_ids(TALK[:2], TOOLS)
+    spliced = hinted_prompt(prompt, renderer.message("Look again."), renderer.generation_prompt)
+    assert spliced == template.insert_hint(TALK[:2], "Look again.", TOOLS)

@@ -6,6 +6,7 @@ from typing import Any
 import torch
 
 from healthgym.rewards import Grade
+from healthgym.rewards.grade import SCORES
 from healthgym.rollout import Trajectory, TurnSpan
 from healthgym.training.rows import EpisodeRow
 
@@ -107,7 +108,7 @@ def make_trajectory(
     grade = Grade(
         success=reward > 0.5,
         outcome="correct" if reward > 0.5 else "wrong",
-        scores={"accuracy": reward},
+        scores={**dict.fromkeys(SCORES, 1.0), "accuracy": reward},
         evidence_share=1.0,
         missing_evidence=("vital signs",),
         hazards=(),

@@ -1,0 +1,54 @@
+"""Episodes from a rollout policy, with a run's settings applied."""
+
+from collections.abc import Callable
+from typing import Any
+
+from healthgym.retrieval import open_retriever
+from healthgym.rewards import RewardConfig
+from healthgym.rollout import Policy
+from healthgym.rollout.source import PolicySource, episode_maker
+from healthgym.rollout.template import ChatTemplate
+from healthgym.tasks import Suite
+from healthgym.training.config import RunConfig
+from healthgym.training.models import context_limit
+from healthgym.training.source import SourceFactory
+from healthgym.world import Services
+
+MakePolicy = Callable[[RunConfig, Any, Any], Policy]
+"""Builds the engine that samples from (config, model, tokenizer)."""
+
+
+def source_from(make_policy: MakePolicy, *, services: Services | None = None) -> SourceFactory:
+    """Return a factory of sources around an engine.
+
+    Args:
+        make_policy: Builds the engine.
+        services: What episodes share; None opens the index that `env.index` names, if it names one.
+    """
+
+    def make(config: RunConfig, model: Any, tokenizer: Any, suite: Suite) -> PolicySource:
+        rollout = config.rollout
+        shared = services
+        if shared is None and config.env.index is not None:
+            shared = Services(retriever=open_retriever(config.env.index))
+        limits = [limit for limit in (rollout.max_context, context_limit(model)) if limit is not None]
+        return PolicySource(
+            make_policy(config, model, tokenizer),
+            episode_maker(suite, services=shared, profile=config.env.prompt_profile, max_turns=config.env.max_turns),
+            ChatTemplate(tokenizer),
+            max_tokens_per_turn=rollout.max_tokens_per_turn,
+            max_completion_tokens=rollout.max_completion_tokens,
+            max_context=min(limits, default=None),
+            in_flight=rollout.in_flight,
+            reward=reward_config(config),
+        )
+
+    return make
+
+
+def reward_config(config: RunConfig) -> RewardConfig:
+    """Return the composition of the run's reward."""
+    weights = config.reward.weights
+    if weights is None:
+        return RewardConfig(preset=config.reward.preset)
+    return RewardConfig(preset=config.reward.preset, weights=weights)
