@@ -13,6 +13,8 @@ from healthgym.toolkit import ToolSpec
 LONG = "x" * 10_000
 NOT_ASCII = "Ünbekannt 患者 \u202e№7"
 UNKNOWN = "no_such_value_zz"
+MAX_POOLED = 100
+"""Most values remembered for one argument."""
 _NUMBERS = ("number", "integer")
 _EXAMPLE = re.compile(r"(?:for example|e\.g\.|such as)\s+([^.;()]+)", re.IGNORECASE)
 
@@ -37,7 +39,7 @@ class ValuePool:
     def add(self, tool: str, name: str, value: Any) -> None:
         """Remember one value; repeats are kept once."""
         for values in (self.by_place.setdefault((tool, name), []), self.by_name.setdefault(name, [])):
-            if value not in values:
+            if len(values) < MAX_POOLED and value not in values:
                 values.append(value)
 
     def values(self, tool: str, name: str) -> list[Any]:

@@ -153,11 +153,12 @@ def _echo(schema: Mapping[str, Any], name: str, case: Case, rng: np.random.Gener
 
 def _donor(case: Case, field: Field, rng: np.random.Generator) -> Case | None:
     """Return a case of the same family, or else of the domain, whose right answer is another one."""
-    own = _gold(case)
+    own, order = _gold(case), rng.permutation(len(field.cases))
     for same_family in (True, False):
-        others = [c for c in field.cases if (c.task.family == case.task.family) is same_family and _gold(c) != own]
-        if others:
-            return pick(others, rng)
+        for index in order:
+            other = field.cases[index]
+            if (other.task.family == case.task.family) is same_family and _gold(other) != own:
+                return other
     return None
 
 
