@@ -32,6 +32,8 @@ def main(folder: str) -> None:
     trainer.train()
     if processes.is_main_process:
         (Path(folder) / "log.json").write_text(json.dumps(log.rows))
+    processes.wait_for_everyone()
+    processes.destroy_process_group()  # gloo aborts a process whose peer has gone
 
 
 main(sys.argv[1])
