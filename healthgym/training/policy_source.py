@@ -18,7 +18,15 @@ MakePolicy = Callable[[RunConfig, Any, Any], Policy]
 """Builds the engine that samples from (config, model, tokenizer)."""
 
 
-def source_from(make_policy: MakePolicy, *, services: Services | None = None) -> SourceFactory:
+def transformers_policy(config: RunConfig, model: Any, tokenizer: Any) -> Policy:
+    """Return the engine that samples from the very model that is trained."""
+    from healthgym.rollout.transformers_engine import Sampling, TransformersPolicy
+
+    sampling = Sampling(temperature=config.rollout.temperature)
+    return TransformersPolicy(model, tokenizer, sampling=sampling, max_rows=config.rollout.in_flight)
+
+
+def source_from(make_policy: MakePolicy = transformers_policy, *, services: Services | None = None) -> SourceFactory:
     """Return a factory of sources around an engine.
 
     Args:

@@ -25,6 +25,7 @@ from healthgym.training.corpus import tokenizer_texts
 from healthgym.training.distill_step import DistillStep
 from healthgym.training.hint_switch import HintSwitch
 from healthgym.training.models import context_limit, load_model, load_saved, save_model
+from healthgym.training.policy_source import source_from
 from healthgym.training.rows import choose_tasks, plan_rows
 from healthgym.training.run_folder import RunFolder
 from healthgym.training.source import EpisodeSource, SourceFactory, mix_seed
@@ -57,7 +58,7 @@ def train(
     config: RunConfig,
     *,
     run_dir: Path,
-    make_source: SourceFactory,
+    make_source: SourceFactory | None = None,
     evaluate: Evaluate | None = None,
     on_step: Callable[[int, Metrics], None] | None = None,
 ) -> TrainResult:
@@ -69,7 +70,7 @@ def train(
     Args:
         config: The run.
         run_dir: Its folder; a folder that holds another config is refused.
-        make_source: Builds what makes the episodes.
+        make_source: Builds what makes the episodes; None samples with the engine that `rollout.engine` names.
         evaluate: Held-out measurement, called every `eval.every` steps.
         on_step: Called with each step's row.
 
@@ -77,6 +78,7 @@ def train(
         ConfigError: A start-up check refuses, or the folder belongs to another run.
     """
     check_settings(config)
+    make_source = make_source or source_from()
     processes = PartialState()
     check_distribution(config, str(processes.distributed_type))
     folder = RunFolder(Path(run_dir), writes=processes.is_main_process)
