@@ -45,7 +45,9 @@ class Finding:
     """The oracle's changes, where they are not the remedy's own."""
 
 
-def make_case(draw: Draw, chart: Chart, finding: Finding, *, difficulty: str, names: Mapping[str, str] | None = None) -> Case:
+def make_case(
+    draw: Draw, chart: Chart, finding: Finding, *, difficulty: str, names: Mapping[str, str] | None = None
+) -> Case:
     """Return the task with its chart.
 
     Args:
@@ -57,7 +59,11 @@ def make_case(draw: Draw, chart: Chart, finding: Finding, *, difficulty: str, na
     """
     pid, remedy = chart.patient_id, finding.remedy
     template, prompt = prompt_of(draw, {"patient": pid, **(names or {})})
-    answer = {"problem": AnswerField(gold=finding.problem, accept=finding.accept_problem), **remedy.answer(), **finding.answer}
+    answer = {
+        "problem": AnswerField(gold=finding.problem, accept=finding.accept_problem),
+        **remedy.answer(),
+        **finding.answer,
+    }
     if not finding.named:
         answer["drugs"] = AnswerField(gold=finding.drugs, compare="set", weight=2.0)
     submitted = {name: item.gold for name, item in answer.items()} | {"drugs": list(finding.drugs)}

@@ -13,7 +13,8 @@ from .regimen import current, taken_entry
 
 Parameter = Literal[
     "inr", "hemoglobin", "potassium", "sodium", "creatinine", "glucose", "tsh", "alt", "ck", "ecg", "heart_rate",
-    "blood_pressure", "digoxin_level", "lithium_level", "phenytoin_level", "ciclosporin_level", "peak_flow",
+    "blood_pressure", "digoxin_level", "lithium_level", "phenytoin_level", "ciclosporin_level", "drug_level", "wbc",
+    "platelets", "magnesium", "peak_flow", "bleeding_signs", "sedation", "withdrawal_signs", "seizure_control",
 ]  # fmt: skip
 """What can be put on a monitoring plan."""
 
@@ -101,7 +102,7 @@ class ChangeTools(Toolkit):
 
     @tool(effect="write", minutes=1)
     def separate_doses(
-        self, patient_id: str, drug_a: str, drug_b: str, hours: Annotated[float, Field(ge=1, le=12)]
+        self, patient_id: str, drug_a: str, drug_b: str, hours: Annotated[float, Field(ge=0.5, le=12)]
     ) -> str:
         """Give two medicines at different times of the day.
 

@@ -4,10 +4,15 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from healthgym.errors import TaskError
-from healthgym.knowledge_base.pharmacology import SEVERITIES, Interaction, interaction_between, load_drugs, load_interactions
+from healthgym.knowledge_base.pharmacology import (
+    SEVERITIES,
+    Interaction,
+    load_drugs,
+    load_interactions,
+)
 from healthgym.tasks import AnswerField, Call, Case, Evidence, task_family
 from healthgym.tasks.families import Draw
-from healthgym.world import Chart, Medication
+from healthgym.world import Chart
 
 from .assembly import Finding, make_case
 from .charts import make_chart
@@ -26,7 +31,11 @@ def grade_pair(draw: Draw) -> Case:
     difficulty = difficulty_of(draw)
     for interaction in _drawn(draw, _usable(draw)):
         regimen = _regimen(draw, interaction, {"easy": 1, "medium": 3, "hard": 5}[difficulty], difficulty)
-        chart = None if regimen is None else make_chart(draw, regimen.medications(_doses(interaction)), comorbidities=regimen.comorbidities)
+        chart = (
+            None
+            if regimen is None
+            else make_chart(draw, regimen.medications(_doses(interaction)), comorbidities=regimen.comorbidities)
+        )
         remedy = None if chart is None else remedy_of(interaction, chart)
         if chart is not None and remedy is not None:
             finding = pair_finding(chart, interaction, remedy, named=True)
@@ -48,7 +57,9 @@ def regimen_review(draw: Draw) -> Case:
         remedy = remedy_of(interaction, chart)
         if remedy is not None:
             screen = (Call("screen_regimen", patient_id=chart.patient_id),)
-            return make_case(draw, chart, pair_finding(chart, interaction, remedy, before=screen), difficulty=difficulty)
+            return make_case(
+                draw, chart, pair_finding(chart, interaction, remedy, before=screen), difficulty=difficulty
+            )
     raise _exhausted(draw)
 
 
@@ -84,7 +95,9 @@ def qt_stacking(draw: Draw) -> Case:
         if item.mechanism == "qt_prolongation" and all(load_drugs()[d].qt_risk == "known" for d in item.pair)
     ]  # fmt: skip
     for interaction in _drawn(draw, options):
-        regimen = _regimen(draw, interaction, {"easy": 1, "medium": 3, "hard": 6}[difficulty], difficulty, known_qt=False)
+        regimen = _regimen(
+            draw, interaction, {"easy": 1, "medium": 3, "hard": 6}[difficulty], difficulty, known_qt=False
+        )
         if regimen is None or not is_worst(interaction, regimen.drugs):
             continue
         qtc = int(draw.rng.integers(462, 530))
@@ -96,7 +109,10 @@ def qt_stacking(draw: Draw) -> Case:
         ecg = (Call("order_ecg", patient_id=pid), *(Call("qt_risk", drug=drug) for drug in sorted(interaction.pair)))
         seen = (
             Evidence(any_of=(f"{pid}.studies.ecg",), label="ECG"),
-            *(Evidence(any_of=(f"kb.qt.{d}", f"kb.drug.{d}"), label="QT risk of each drug") for d in sorted(interaction.pair)),
+            *(
+                Evidence(any_of=(f"kb.qt.{d}", f"kb.drug.{d}"), label="QT risk of each drug")
+                for d in sorted(interaction.pair)
+            ),
         )
         finding = pair_finding(chart, interaction, remedy, problem="qt_prolongation", before=ecg, evidence=seen)
         return make_case(draw, chart, finding, difficulty=difficulty)
@@ -155,7 +171,9 @@ def _lesser(chart: Chart) -> list[str]:
 
 def _usable(draw: Draw) -> list[Interaction]:
     """Return the interactions of drugs that can stand on a chart, in this split, in a fixed order."""
-    found = [item for item in load_interactions() if all(map(prescribable, item.pair)) and may_cause(draw, item.a, item.b)]
+    found = [
+        item for item in load_interactions() if all(map(prescribable, item.pair)) and may_cause(draw, item.a, item.b)
+    ]
     return sorted(found, key=lambda item: pair_key(item.a, item.b))
 
 
@@ -188,7 +206,9 @@ def _regimen(
         draw,
         companions,
         below_rank=0 if difficulty == "easy" else top,
-        fits=lambda drug: (known_qt or load_drugs()[drug].qt_risk != "known") and not _is_whammy([*regimen.drugs, drug]),
+        fits=lambda drug: (
+            (known_qt or load_drugs()[drug].qt_risk != "known") and not _is_whammy([*regimen.drugs, drug])
+        ),
     )
     order = [str(drug) for drug in draw.rng.permutation(regimen.drugs)]
     return Regimen({drug: regimen.indication_by_drug[drug] for drug in order}, regimen.conditions)

@@ -48,11 +48,20 @@ def contraindications(drug: str, chart: Chart) -> tuple[str, ...]:
         for condition, reason in monograph.contraindications.items()
         if condition in chart.comorbidities
     ]
-    if chart.pregnancy_weeks is not None and monograph.pregnancy is not None and monograph.pregnancy.level == "avoid":
+    if (
+        chart.pregnancy_weeks is not None
+        and monograph.pregnancy is not None
+        and monograph.avoid_in_trimester(trimester(chart.pregnancy_weeks))
+    ):
         reasons.append(f"pregnancy: {monograph.pregnancy.reason}")
     if chart.lactating and monograph.lactation is not None and monograph.lactation.level == "avoid":
         reasons.append(f"breastfeeding: {monograph.lactation.reason}")
     return tuple(reasons)
+
+
+def trimester(pregnancy_weeks: float) -> int:
+    """Return 1 (to 13 weeks), 2 (to 27 weeks) or 3. Source: ACOG, completed weeks of gestation."""
+    return 1 if pregnancy_weeks < 14 else 2 if pregnancy_weeks < 28 else 3
 
 
 def allergy_reason(drug: str, chart: Chart) -> str | None:
@@ -86,8 +95,8 @@ def renal_band(drug: str, chart: Chart) -> RenalBand | None:
 
 
 def is_unfit_in_old_age(drug: str) -> bool:
-    """Say whether the Beers Criteria advise against the drug without conditions ("avoid: ...")."""
-    return load_drugs()[drug].beers.startswith("avoid:")
+    """Say whether the Beers Criteria advise against the drug without conditions."""
+    return load_drugs()[drug].beers_advice == "avoid"
 
 
 def serves(drug: str, new_drug: str, indication: str) -> bool:
@@ -141,16 +150,18 @@ def _follow_up() -> tuple[dict[str, str], ...]:
     return tuple(read_yaml(FOLDER / "follow_up.yaml"))
 
 
-def parameter_to_follow(interaction: Interaction) -> str | None:
-    """Return what to monitor when two drugs are kept together, or None when nothing is stated."""
+def parameters_to_follow(interaction: Interaction) -> tuple[str, ...]:
+    """Return what to monitor when two drugs are kept together; empty when nothing is stated."""
+    if interaction.monitor:
+        return interaction.monitor
     names = {name for drug in interaction.pair for name in (drug, *load_drugs()[drug].classes)}
     for line in _follow_up():
         if (
             line.get("drug", next(iter(names))) in names
             and line.get("mechanism", interaction.mechanism) == interaction.mechanism
         ):
-            return line["parameter"]
-    return None
+            return (line["parameter"],)
+    return ()
 
 
 @lru_cache(maxsize=1)
@@ -162,6 +173,11 @@ def held_out() -> frozenset[str]:
         for drug in load_drugs().values()
         if drug.id in table["drugs"] or set(drug.classes) & set(table["classes"])
     )
+
+
+def hours_apart(interaction: Interaction) -> float:
+    """Return how far apart two medicines must be given; 2 hours where the source names no figure."""
+    return interaction.separate_hours or 2.0
 
 
 def pair_key(a: str, b: str) -> str:

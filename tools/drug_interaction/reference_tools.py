@@ -11,7 +11,15 @@ from healthgym.toolkit import Toolkit, tool
 
 from ..evidence.monograph import known_drug as monograph_of
 from ..evidence.monograph import words
-from .knowledge import allergy_reason, contraindications, known_drug, pair_key, parameter_to_follow, uses_egfr
+from .knowledge import (
+    allergy_reason,
+    contraindications,
+    hours_apart,
+    known_drug,
+    pair_key,
+    parameters_to_follow,
+    uses_egfr,
+)
 from .regimen import current
 
 MAX_PAIRS = 8
@@ -109,7 +117,9 @@ class ReferenceTools(Toolkit):
         """
         chart, name = self.world.chart(patient_id), known_drug(drug)
         self.world.reveal(patient_id, f"contraindication.{name}")
-        return f"{name}: {'; '.join(contraindications(name, chart)) or 'no contraindication on record'}."
+        relative = load_drugs()[name].relative_contraindications
+        cautions = [f"caution in {item.replace('_', ' ')}" for item in relative if item in chart.comorbidities]
+        return f"{name}: {'; '.join((*contraindications(name, chart), *cautions)) or 'no contraindication on record'}."
 
     @tool(minutes=1)
     def renal_dose_advice(self, drug: str, clearance_ml_min: Annotated[float, Field(ge=0, le=250)]) -> str:
@@ -151,7 +161,9 @@ class ReferenceTools(Toolkit):
         self.world.reveal("kb", f"pregnancy.{found.id}")
         if found.pregnancy is None:
             return f"{found.id}, pregnancy: no advice on record."
-        return f"{found.id}, pregnancy: {found.pregnancy.level}; {found.pregnancy.reason}."
+        months = ", ".join(map(str, found.pregnancy.avoid_trimesters))
+        when = f" (avoid in trimester {months})" if months else ""
+        return f"{found.id}, pregnancy: {found.pregnancy.level}; {found.pregnancy.reason}{when}."
 
     @tool(minutes=1)
     def lactation_safety(self, drug: str) -> str:
@@ -212,10 +224,9 @@ def _limit(avoid: bool, max_daily_mg: float | None) -> str:
 
 def _advice(found: Interaction) -> str:
     if found.action == "monitor":
-        parameter = parameter_to_follow(found)
-        return f"monitor {parameter}" if parameter else "monitor"
+        return "monitor " + (" and ".join(parameters_to_follow(found)) or "clinically")
     if found.action == "separate_hours":
-        return "separate_doses"
+        return f"separate_doses by at least {hours_apart(found):g} h"
     if found.action == "reduce_dose":
         limit = f" to at most {found.limit_daily_mg:g} mg/day" if found.limit_daily_mg else ""
         return f"reduce_dose of {found.replace}{limit}"

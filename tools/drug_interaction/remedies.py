@@ -1,5 +1,6 @@
 """What puts a problem right: the gold of the review, the end state of the chart and the oracle's calls, from one fact."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,7 @@ from healthgym.knowledge_base.pharmacology import Interaction, load_drugs
 from healthgym.tasks import AnswerField, Call, Evidence
 from healthgym.world import Chart
 
-from .knowledge import parameter_to_follow, replacements
+from .knowledge import hours_apart, parameters_to_follow, replacements
 from .regimen import at_start
 
 FOLLOW_DAYS = 7
@@ -25,7 +26,10 @@ class Remedy:
     """Right replacements, the oracle's first."""
     limit_daily_mg: float | None = None
     before_daily_mg: float = 0.0
-    parameter: str = ""
+    parameters: tuple[str, ...] = ()
+    hours: float = 0.0
+    either: tuple[str, ...] = ()
+    """Duplicates, any one of which may be stopped."""
     taper: bool = False
 
     def answer(self) -> dict[str, AnswerField]:
@@ -45,6 +49,8 @@ class Remedy:
 
     def end_state(self, patient_id: str) -> dict[str, Any]:
         """Return what must be true on the chart."""
+        if self.either:
+            return {f"{patient_id}.duplications": 0}
         if self.action == "stop":
             return {f"{patient_id}.regimen.{self.drug}": "stopped"}
         if self.action == "substitute":
@@ -54,9 +60,9 @@ class Remedy:
             ceiling = {"le": top} if top is not None else {"lt": self.before_daily_mg}
             return {f"{patient_id}.daily_mg.{self.drug}": {**ceiling, "ge": 0.2 * (top or self.before_daily_mg)}}
         if self.action == "monitor":
-            return {f"{patient_id}.monitoring.{self.parameter}": {"ge": 1}}
+            return {f"{patient_id}.monitoring.{name}": {"ge": 1} for name in self.parameters}
         if self.action == "separate_doses":
-            return {f"{patient_id}.separated.{'+'.join(sorted((self.drug, self.other)))}": {"ge": 2}}
+            return {f"{patient_id}.separated.{'+'.join(sorted((self.drug, self.other)))}": {"ge": self.hours}}
         return {}
 
     def calls(self, patient_id: str) -> tuple[Call, ...]:
@@ -69,11 +75,20 @@ class Remedy:
             dose = self.limit_daily_mg if self.limit_daily_mg is not None else self.before_daily_mg / 2
             return (Call("change_dose", patient_id=patient_id, drug=self.drug, dose_mg=dose, times_per_day=1),)
         if self.action == "monitor":
-            return (
-                Call("add_monitoring", patient_id=patient_id, parameter=self.parameter, every_days=FOLLOW_DAYS),
+            return tuple(
+                Call("add_monitoring", patient_id=patient_id, parameter=name, every_days=FOLLOW_DAYS)
+                for name in self.parameters
             )
         if self.action == "separate_doses":
-            return (Call("separate_doses", patient_id=patient_id, drug_a=self.drug, drug_b=self.other, hours=4),)
+            return (
+                Call(
+                    "separate_doses",
+                    patient_id=patient_id,
+                    drug_a=self.drug,
+                    drug_b=self.other,
+                    hours=max(4.0, self.hours),
+                ),
+            )
         return ()
 
     def look(self, patient_id: str) -> tuple[Call, ...]:
@@ -90,43 +105,49 @@ class Remedy:
         """Return what must have been seen to choose this remedy."""
         if self.action != "substitute":
             return ()
-        options = tuple(f"{patient_id}.{kind}.{new}" for new in self.choices for kind in ("allergy_check", "contraindication"))
+        options = tuple(
+            f"{patient_id}.{kind}.{new}" for new in self.choices for kind in ("allergy_check", "contraindication")
+        )
         return (
             Evidence(any_of=(f"kb.alternatives.{self.drug}", f"kb.drug.{self.drug}"), label="alternatives"),
             Evidence(any_of=options, label="whether the replacement suits the patient"),
         )
 
 
-def stop_or_substitute(drug: str, chart: Chart, *, named: str = "", taper: bool = True) -> Remedy:
+def stop_or_substitute(
+    drug: str, chart: Chart, *, limit_daily_mg: float | None = None, fits: Callable[[str], bool] = lambda new: True
+) -> Remedy:
     """Return the substitution of a drug by what is safe in this patient, or its stop when nothing is.
 
     Args:
         drug: Drug that must go.
         chart: The patient.
-        named: The alternative an interaction names.
-        taper: Whether a drug that must not end abruptly is tapered.
+        limit_daily_mg: 0 where the review must state that none of it is allowed.
+        fits: Further condition on a replacement.
     """
     taken = at_start(chart)
-    choices = replacements(drug, chart, taken, taken[drug].indication, named)
+    choices = tuple(new for new in replacements(drug, chart, taken, taken[drug].indication) if fits(new))
     if choices:
-        return Remedy(action="substitute", drug=drug, choices=choices)
-    return Remedy(action="stop", drug=drug, taper=taper and bool(load_drugs()[drug].abrupt_stop))
+        return Remedy(action="substitute", drug=drug, choices=choices, limit_daily_mg=limit_daily_mg)
+    return Remedy(action="stop", drug=drug, limit_daily_mg=limit_daily_mg, taper=bool(load_drugs()[drug].abrupt_stop))
 
 
 def remedy_of(interaction: Interaction, chart: Chart) -> Remedy | None:
     """Return what the interaction's advice means in this patient, or None when the chart offers no way to follow it."""
     taken, drug = at_start(chart), interaction.replace
     if interaction.action == "monitor":
-        parameter = parameter_to_follow(interaction)
-        return Remedy(action="monitor", parameter=parameter) if parameter else None
+        parameters = parameters_to_follow(interaction)
+        return Remedy(action="monitor", parameters=parameters) if parameters else None
     if interaction.action == "separate_hours":
-        return Remedy(action="separate_doses", drug=interaction.a, other=interaction.b)
+        return Remedy(action="separate_doses", drug=interaction.a, other=interaction.b, hours=hours_apart(interaction))
     if drug not in taken:
         return None
     if interaction.action == "reduce_dose":
         before, limit = taken[drug].daily_mg, interaction.limit_daily_mg
         is_high = limit is None or before > limit
-        return Remedy(action="reduce_dose", drug=drug, limit_daily_mg=limit, before_daily_mg=before) if is_high else None
+        return (
+            Remedy(action="reduce_dose", drug=drug, limit_daily_mg=limit, before_daily_mg=before) if is_high else None
+        )
     taper = bool(load_drugs()[drug].abrupt_stop) and interaction.severity != "contraindicated"
     if interaction.action == "avoid" or not interaction.alternative:
         return Remedy(action="stop", drug=drug, taper=taper)

@@ -13,7 +13,7 @@ from healthgym.world import Medication
 
 from .knowledge import held_out
 
-ROUTES = frozenset({"oral", "inhaled"})
+ROUTES = frozenset({"oral", "inhaled", "sublingual", "transdermal", "subcutaneous"})
 """Routes of long-term medicines taken at home."""
 _NOT_CHRONIC = frozenset({"antidote", "herbal", "opioid_antagonist", "antibacterial", "fibrinolytic", "catecholamine"})
 
@@ -79,8 +79,8 @@ def chronic_drugs() -> tuple[str, ...]:
 
 
 def prescribable(drug: str) -> bool:
-    """Say whether a drug can stand on a chart's list."""
-    return load_drugs()[drug].usual_dose is not None
+    """Say whether a drug can stand on the list of a patient at home."""
+    return load_drugs()[drug].usual_dose is not None and bool(set(load_drugs()[drug].routes) & ROUTES)
 
 
 def may_cause(draw: Draw, *drugs: str) -> bool:

@@ -21,11 +21,15 @@ Problem = Literal[
 Severity = Literal["none", "minor", "moderate", "major", "contraindicated"]
 Action = Literal["no_change", "monitor", "separate_doses", "reduce_dose", "stop", "substitute"]
 Mechanism = Literal[
-    "bleeding", "CYP1A2", "CYP2C19", "CYP2C9", "CYP2D6", "CYP3A4", "P-gp", "OATP1B1", "enzyme_induction",
-    "exposure_increase", "xanthine_oxidase", "folate_antagonism", "absorption", "antagonism", "hypotension",
-    "hyperkalaemia", "hypokalaemia", "angioedema", "dual_raas_block", "renal_injury", "lithium_clearance",
-    "bradycardia", "serotonin_syndrome", "respiratory_depression", "qt_prolongation",
+    "CYP1A2", "CYP2C19", "CYP2C8", "CYP2C9", "CYP2D6", "CYP3A4", "OATP1B1", "P-gp", "absorption", "angioedema",
+    "antagonism", "anticholinergic_burden", "bleeding", "bradycardia", "dual_raas_block", "enzyme_induction",
+    "exposure_increase", "folate_antagonism", "glucuronidation", "hyperkalaemia", "hypertensive_crisis",
+    "hypoglycaemia", "hypokalaemia", "hypotension", "inr_rise", "lithium_clearance", "liver_injury",
+    "masked_hypoglycaemia", "mucosal_injury", "ototoxicity", "qt_prolongation", "rebound_hypertension",
+    "renal_clearance", "renal_injury", "respiratory_depression", "seizure", "serotonin_syndrome",
+    "valproate_clearance", "xanthine_oxidase",
 ]  # fmt: skip
+"""Every mechanism of the interaction rules."""
 
 
 class DrugInteractionToolkit(ChartTools, ReferenceTools, ChangeTools):
