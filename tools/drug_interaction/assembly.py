@@ -98,7 +98,10 @@ def make_case(
         ),
         solution=solution,
         provenance=f"synthetic chart, {VERSION}, seed {draw.seed}; facts: {'; '.join(dict.fromkeys(finding.sources))}",
-        tags={"targets": ",".join(sorted({*finding.drugs, *finding.targets}))},
+        tags={
+            "targets": ",".join(sorted({*finding.drugs, *finding.targets})),
+            "keep_one": ",".join(finding.remedy.either),
+        },
     )
     return Case(task, {pid: chart})
 

@@ -115,7 +115,7 @@ def accompany(
         excused: Drugs whose contraindications are the point of the case.
     """
     wanted = len(regimen.drugs) + count
-    before = len(duplications(regimen.drugs))
+    before = duplications(regimen.drugs)
     for drug in map(str, draw.rng.permutation(chronic_drugs())):
         if len(regimen.drugs) >= wanted:
             return
@@ -123,7 +123,7 @@ def accompany(
             continue
         if any(rank(drug, other) >= below_rank for other in regimen.drugs):
             continue
-        if len(duplications([*regimen.drugs, drug])) == before:
+        if duplications([*regimen.drugs, drug]) == before:
             regimen.add(drug, draw.rng, excused=excused)
 
 
