@@ -60,7 +60,9 @@ def canadian_ct_head(
     if age_years < 16:
         raise ToolError(f"The rule starts at 16 years, got {age_years:g}. Use pecarn_head.")
     if gcs_two_hours < 13:
-        raise ToolError(f"The rule needs GCS 13 to 15, got {gcs_two_hours}. That patient needs CT whatever the rule says.")
+        raise ToolError(
+            f"The rule needs GCS 13 to 15, got {gcs_two_hours}. That patient needs CT whatever the rule says."
+        )
     if on_anticoagulant:
         raise ToolError("The rule leaves out people on anticoagulants. They need CT whatever the rule says.")
     risk = canadian_ct_head_risk(

@@ -19,7 +19,9 @@ def gcs_band(total: int) -> str:
 
 @tool()
 def gcs(
-    eye: Annotated[int, Field(ge=1, le=4)], verbal: Annotated[int, Field(ge=1, le=5)], motor: Annotated[int, Field(ge=1, le=6)]
+    eye: Annotated[int, Field(ge=1, le=4)],
+    verbal: Annotated[int, Field(ge=1, le=5)],
+    motor: Annotated[int, Field(ge=1, le=6)],
 ) -> str:
     """Add up the Glasgow Coma Scale, 3 to 15.
 

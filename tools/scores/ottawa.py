@@ -21,7 +21,9 @@ def needs_foot_film(midfoot_pain: bool, fifth_metatarsal_base: bool, navicular: 
     return midfoot_pain and (fifth_metatarsal_base or navicular or not four_steps)
 
 
-def needs_knee_film(age_years: float, patella_only: bool, fibular_head: bool, flexes_90: bool, four_steps: bool) -> bool:
+def needs_knee_film(
+    age_years: float, patella_only: bool, fibular_head: bool, flexes_90: bool, four_steps: bool
+) -> bool:
     """Say whether knee films are needed. Source: Stiell et al., JAMA 1996;275:611-615."""
     return age_years >= 55 or patella_only or fibular_head or not flexes_90 or not four_steps
 

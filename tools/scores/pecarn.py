@@ -21,9 +21,7 @@ def pecarn_under_two(
     """Return the risk under 2 years. Source: Kuppermann et al., Lancet 2009;374:1160-1170, figure 3A; GCS 14 to 15."""
     if altered_mental_status or palpable_skull_fracture:
         return "high"
-    minor = (
-        scalp_haematoma_not_frontal or loss_of_consciousness_seconds >= 5 or severe_mechanism or not_acting_normally
-    )
+    minor = scalp_haematoma_not_frontal or loss_of_consciousness_seconds >= 5 or severe_mechanism or not_acting_normally
     return "intermediate" if minor else "very low"
 
 

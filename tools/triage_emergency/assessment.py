@@ -10,7 +10,15 @@ from healthgym.toolkit import Toolkit, tool
 from healthgym.world import Chart, VitalSigns
 
 System = Literal[
-    "general", "neurological", "cardiovascular", "respiratory", "abdominal", "limb", "skin", "head_neck", "genitourinary"
+    "general",
+    "neurological",
+    "cardiovascular",
+    "respiratory",
+    "abdominal",
+    "limb",
+    "skin",
+    "head_neck",
+    "genitourinary",
 ]
 OPENING_WORDS = frozenset({"wrong", "brings", "brought", "happened", "complaint", "reason", "why"})
 VITAL_UNITS = {

@@ -69,15 +69,13 @@ def wording(draw: Draw, **values: Any) -> tuple[str, str]:
 def introduction(chart: Chart, difficulty: Difficulty) -> str:
     """Return how a patient is announced: with opening words when easy, otherwise by id alone."""
     if difficulty == "easy":
-        return f"{chart.patient_id} ({age_text(chart.age_years)} {chart.sex}: \"{chart.chief_complaint}\")"
+        return f'{chart.patient_id} ({age_text(chart.age_years)} {chart.sex}: "{chart.chief_complaint}")'
     return chart.patient_id
 
 
 def esi_field(level: int) -> AnswerField:
     """Return the gold for an ESI level; one level away earns a quarter."""
     return AnswerField(gold=level, compare="ordinal", scale=LEVELS, adjacent_credit=0.25)
-
-
 
 
 def make_case(

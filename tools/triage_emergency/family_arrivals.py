@@ -19,7 +19,7 @@ MIMICS = (
     "nstemi", "pneumonia", "hypoglycaemia", "migraine_attack", "asthma_attack", "syncope_vasovagal",
     "transient_ischaemic_attack", "panic_attack", "contact_dermatitis",
 )  # fmt: skip
-"""Conditions that resemble a protocol's and need none."""
+"""Conditions that look like a protocol's and need none."""
 
 
 @lru_cache(maxsize=1)
@@ -32,7 +32,9 @@ def protocol_conditions() -> tuple[str, ...]:
     )
 
 
-def workable(draw: Draw, conditions: list[str], difficulty: Difficulty) -> tuple[Chart, tuple[Evidence, ...], tuple[Call, ...]]:
+def workable(
+    draw: Draw, conditions: list[str], difficulty: Difficulty
+) -> tuple[Chart, tuple[Evidence, ...], tuple[Call, ...]]:
     """Draw a patient of one of `conditions` whose findings point to the condition; reticent when hard."""
     condition = pick(draw, conditions)
     for _ in range(MAX_DRAWS):
@@ -86,15 +88,20 @@ def single_arrival(draw: Draw) -> Case:
 
 @task_family(counts={"train": 60, "val": 10, "test": 24, "test_ood": 12})
 def time_critical(draw: Draw) -> Case:
-    """Call the right team before its deadline, or none for a mimic."""
+    """Call the right team before its deadline, or none: look-alikes and other arrivals need no team."""
     difficulty = pick_difficulty(draw)
-    is_mimic = bool(draw.rng.random() < 0.4)
-    pool = by_split(MIMICS if is_mimic else protocol_conditions(), draw)
+    protocols = protocol_conditions()
+    others = tuple(name for name in load().conditions if name not in protocols)
+    share = 0.25 if draw.split == "test_ood" else 0.5  # one held-out condition alone has a protocol
+    chance = draw.rng.random()
+    pool = by_split(protocols if chance < share else MIMICS if chance < (1 + share) / 2 else others, draw)
     chart, evidence, calls = workable(draw, pool, "easy")
     gold = triage_gold(chart)
     extra = () if gold.protocol == "none" else (Call("activate_protocol", patient_id="P1", protocol=gold.protocol),)
     if gold.protocol != "none":
-        chart = replace(chart, extra={**chart.extra, "protocol_deadline_minutes": table("protocols")[gold.protocol]["minutes"]})
+        chart = replace(
+            chart, extra={**chart.extra, "protocol_deadline_minutes": table("protocols")[gold.protocol]["minutes"]}
+        )
     return make_case(
         draw,
         [chart],

@@ -17,11 +17,13 @@ from .safety import allergy_reason, contraindication_reason, first_safe
 
 EMERGENCIES = (
     "stemi", "nstemi", "opioid_overdose", "hypoglycaemia", "paracetamol_overdose", "anaphylaxis", "hyperkalaemia",
-    "status_epilepticus", "pneumonia", "pharyngitis", "asthma_attack", "tricyclic_overdose", "croup", "wrist_fracture",
+    "status_epilepticus", "pneumonia", "pharyngitis", "asthma_attack", "cellulitis", "pyelonephritis", "cystitis",
+    "preeclampsia_severe", "tricyclic_overdose", "croup", "wrist_fracture", "bacterial_meningitis", "acute_heart_failure",
 )  # fmt: skip
 PAINFUL = (
     "renal_colic", "ankle_fracture", "hip_fracture", "low_back_pain", "migraine_attack", "appendicitis", "ankle_sprain",
-    "cholecystitis", "deep_vein_thrombosis", "wrist_fracture", "testicular_torsion", "otitis_media",
+    "cholecystitis", "deep_vein_thrombosis", "pyelonephritis", "cellulitis", "pharyngitis", "simple_laceration",
+    "wrist_fracture", "testicular_torsion", "otitis_media", "ectopic_pregnancy", "pulmonary_embolism",
 )  # fmt: skip
 UNRELATED = ("nsaid", "penicillin", "opioid", "sulfonamide_antibiotic", "latex")
 

@@ -57,7 +57,11 @@ def _child_head(age_years: float, gcs: int, facts: Facts) -> list[str]:
 
 def _neck(age_years: float, gcs: int, facts: Facts) -> list[str]:
     needed = nexus_needs_imaging(
-        facts["midline_neck_tender"], facts["focal_deficit"], facts["intoxicated"], gcs < 15, facts["distracting_injury"]
+        facts["midline_neck_tender"],
+        facts["focal_deficit"],
+        facts["intoxicated"],
+        gcs < 15,
+        facts["distracting_injury"],
     )
     return ["ct_cervical_spine"] if needed else []
 
@@ -91,7 +95,7 @@ HEAD = Region(
 CHILD_HEAD = Region(
     "head",
     ("child_vomited", "severe_headache", "severe_fall", "brief_blackout", "altered_mental_status", "basal_fracture_sign"),
-    ("child_vomited", "severe_headache", "severe_fall", "brief_blackout", "altered_mental_status", "basal_fracture_sign", "altered_mental_status"),
+    ("child_vomited", "severe_headache", "severe_fall", "brief_blackout", "altered_mental_status", "basal_fracture_sign"),
     _child_head,
 )  # fmt: skip
 NECK = Region(
@@ -118,18 +122,18 @@ NORMALLY_TRUE = frozenset({"can_take_four_steps", "knee_flexes_90", "brief_black
 
 def _regions(draw: Draw, difficulty: str) -> list[Region]:
     if draw.split == "test_ood":
-        return [CHILD_HEAD, ANKLE]
+        return [CHILD_HEAD, ANKLE, NECK] if difficulty == "hard" else [CHILD_HEAD, ANKLE]
     if difficulty == "easy":
         return [pick(draw, (HEAD, NECK)), ANKLE, KNEE]
     return [HEAD, NECK, ANKLE] if difficulty == "medium" else [HEAD, NECK, ANKLE, KNEE]
 
 
 def _draw_facts(draw: Draw, regions: list[Region]) -> dict[str, bool]:
-    """Draw the facts: each region is made positive by one criterion, half of the time."""
+    """Draw the facts: each region is made positive by one criterion, in two of three draws."""
     adult = CHILD_HEAD not in regions
     facts = {name: name in NORMALLY_TRUE and (adult or name != "brief_blackout") for r in regions for name in r.facts}
     for region in regions:
-        if draw.rng.random() < 0.5:
+        if draw.rng.random() < 0.67:
             criterion = pick(draw, region.criteria)
             facts[criterion] = not facts[criterion]
     if ANKLE in regions:

@@ -19,6 +19,7 @@ from .safety import first_safe
 TOOLS = ("take_vital_signs", "ask_patient", "check_allergies", "check_history", "give_medication", "submit_triage")
 CONDITIONS = (
     "ankle_sprain", "low_back_pain", "migraine_attack", "ankle_fracture", "pneumonia", "pharyngitis", "asthma_attack",
+    "nstemi", "anaphylaxis", "hypoglycaemia", "opioid_overdose", "cystitis",
     "medication_refill", "suture_removal", "conjunctivitis", "gastroenteritis", "syncope_vasovagal",
     "wrist_fracture", "otitis_media", "contact_dermatitis", "panic_attack",
 )  # fmt: skip
@@ -26,7 +27,7 @@ OPENING = "What is wrong?"
 
 
 def _targets(draw: Draw) -> list[tuple[str, str | None, int]]:
-    """Return the (condition, drug, level) triples of this split, each drug and each of its levels with equal weight."""
+    """Return the (condition, drug, level) triples that this split can draw."""
     return [
         (condition, drug, level)
         for condition in by_split(CONDITIONS, draw)
@@ -46,18 +47,22 @@ def _levels(condition: str) -> tuple[int, ...]:
             levels.add(2)
         else:
             levels.add({0: 5, 1: 4}.get(len(triage.resources), 3))
-            if len(triage.resources) >= 2 or severity.vitals.pain_0_10[1] >= 3:
+            if can_be_stressed(condition) and (len(triage.resources) >= 2 or severity.vitals.pain_0_10[1] >= 3):
                 levels.add(2)
     return tuple(sorted(levels))
 
 
+def can_be_stressed(condition: str) -> bool:
+    """Say whether a faster pulse leaves the severity recognisable: only where the profile has a single one."""
+    return len(load().condition(condition).severities) == 1
+
+
 def _target(draw: Draw) -> tuple[str, str | None, int]:
-    """Pick drug first, then level, then condition, so that no pair of drug and level is common."""
+    """Pick the pair of drug and level first, then a condition, so that no answer is common."""
     triples = _targets(draw)
-    drug = pick(draw, sorted({drug or "" for _, drug, _ in triples})) or None
-    level = pick(draw, sorted({level for _, other, level in triples if other == drug}))
-    condition = pick(draw, [c for c, other, lvl in triples if (other, lvl) == (drug, level)])
-    return condition, drug, level
+    drug, level = pick(draw, sorted({(drug or "", level) for _, drug, level in triples}))
+    condition = pick(draw, [c for c, other, lvl in triples if ((other or ""), lvl) == (drug, level)])
+    return condition, drug or None, level
 
 
 def _stressed(chart: Chart, rng: np.random.Generator) -> Chart:
@@ -79,8 +84,10 @@ def vital_sign_triage(draw: Draw) -> Case:
     persona = Persona(style="plain", informant="patient")
     for _ in range(MAX_DRAWS):
         chart = sample(draw, condition, allergies=allergies_for(draw, forbidden, drug), persona=persona)
-        chart = _stressed(chart, draw.rng) if draw.rng.random() < 0.5 else chart
-        is_wanted = drug is None or (first_safe(chart, choices) == drug and is_explained_by_allergy(chart, choices, drug))
+        chart = _stressed(chart, draw.rng) if can_be_stressed(condition) and draw.rng.random() < 0.5 else chart
+        is_wanted = drug is None or (
+            first_safe(chart, choices) == drug and is_explained_by_allergy(chart, choices, drug)
+        )
         if triage_gold(chart).level == level and is_wanted:
             break
     else:

@@ -76,4 +76,3 @@ def _acts(world: World, tool: str) -> list[tuple[ExecutedCall, Chart]]:
         for call in world.calls
         if call.tool == tool and call.error is None
     ]
-

@@ -10,7 +10,11 @@ _PATIENT = SimulatedPatient()
 
 def ask_calls(chart: Chart, finding: Finding) -> tuple[Call, ...] | None:
     """Return the question that makes the patient tell `finding`, twice for a reticent topic; None when none does."""
-    own = [" ".join(finding.topics), *finding.topics, *(f"{a} {b}" for a in finding.topics for b in finding.topics if a < b)]
+    own = [
+        " ".join(finding.topics),
+        *finding.topics,
+        *(f"{a} {b}" for a in finding.topics for b in finding.topics if a < b),
+    ]
     for words in own:
         question = f"Any {words}?"
         for times in (0, 1):

@@ -66,6 +66,21 @@ class ReferenceTools(Toolkit):
         return "\n".join(_plan(f"{found.id} {name}", level) for name, level in found.severities.items())
 
     @tool()
+    def standing_order(self, condition: str) -> str:
+        """Read which first drug a nurse may give for a condition, and the substitutes in order.
+
+        Args:
+            condition: Condition you suspect, or "pain" for the pain ladder.
+        """
+        if condition.strip().lower() == "pain":
+            steps = sorted(table("analgesia").values(), key=lambda row: -row["from_pain"])
+            return "; ".join(f"pain {row['from_pain']}+: {', else '.join(row['drugs']) or 'no drug'}" for row in steps)
+        row = table("first_drugs").get(known_condition(condition).id)
+        if row is None:
+            return "no standing order"
+        return ", else ".join(row["drugs"]) or "no drug due"
+
+    @tool()
     def differential(self, finding: str) -> str:
         """List conditions for which a symptom or sign is a key finding.
 
@@ -76,10 +91,14 @@ class ReferenceTools(Toolkit):
         words = set(finding.lower().replace("_", " ").split())
         texts = {name: set(f"{name.replace('_', ' ')} {s.text}".lower().split()) for name, s in kb.symptoms.items()}
         texts |= {name: set(f"{name.replace('_', ' ')} {s.text}".lower().split()) for name, s in kb.signs.items()}
-        ranked = sorted(((len(words & text), name) for name, text in texts.items()), key=lambda pair: (-pair[0], pair[1]))
+        ranked = sorted(
+            ((len(words & text), name) for name, text in texts.items()), key=lambda pair: (-pair[0], pair[1])
+        )
         best = [name for score, name in ranked if score and score == ranked[0][0]]
         if not best:
-            raise ToolError(f"No finding matches {finding[:60]!r}. Use plain words such as 'chest pain' or 'stiff neck'.")
+            raise ToolError(
+                f"No finding matches {finding[:60]!r}. Use plain words such as 'chest pain' or 'stiff neck'."
+            )
         lines = []
         for name in best[:3]:
             fits = [c.id for c in kb.conditions.values() if name in c.key_findings or name in c.red_flags]
@@ -118,5 +137,7 @@ class ReferenceTools(Toolkit):
         if len(seen) < 2:
             raise ToolError("toxidrome_match needs at least two signs, for example pupils and breathing.")
         rows = table("toxidromes").values()
-        scored = sorted((-sum(row["signs"][n] == v for n, v in seen.items()), row["id"], row["antidote"]) for row in rows)
+        scored = sorted(
+            (-sum(row["signs"][n] == v for n, v in seen.items()), row["id"], row["antidote"]) for row in rows
+        )
         return "; ".join(f"{name} {-score}/{len(seen)} ({antidote})" for score, name, antidote in scored[:2])
