@@ -187,7 +187,7 @@ class AssessmentTools(Toolkit):
 
         Args:
             patient_id: For example P1.
-            test: Analyte or study, for example troponin, lactate, ct_head, chest_xray.
+            test: Analyte or study, for example troponin_i, lactate, ct_head, chest_xray.
         """
         chart, kb = self.world.chart(patient_id), load()
         name = test.strip().lower().replace(" ", "_").replace("-", "_")
