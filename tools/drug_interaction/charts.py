@@ -11,6 +11,7 @@ from healthgym.knowledge_base.normal import body_size
 from healthgym.tasks.families import Draw
 from healthgym.world import Allergy, Chart, Finding, LabResult, Medication, Persona, Study
 
+from .knowledge import ages_of, sexes_of
 from .regimen import OTC_FINDING
 
 ANALYTES = ("creatinine", "potassium", "magnesium", "sodium", "inr", "alt", "ck", "hemoglobin")
@@ -44,8 +45,10 @@ def make_chart(
 ) -> Chart:
     """Return an adult's chart; what is not given is drawn from `draw.rng` within normal limits."""
     rng = draw.rng
-    age = age_years if age_years is not None else int(rng.integers(25, 86))
-    sex = sex or ("female" if rng.random() < 0.5 else "male")
+    youngest, oldest = ages_of(comorbidities)
+    age = age_years if age_years is not None else int(rng.integers(max(25, youngest), min(85, oldest) + 1))
+    possible = sorted(sexes_of(comorbidities))
+    sex = sex or possible[int(rng.integers(len(possible)))]
     weight, height = body_size(rng, sex, age)
     return Chart(
         patient_id=patient_id(draw),

@@ -10,7 +10,7 @@ from healthgym.world import Allergy, Chart
 
 from .assembly import Finding, make_case
 from .charts import make_chart
-from .knowledge import OLD_AGE_YEARS, is_unfit_in_old_age, trimester
+from .knowledge import OLD_AGE_YEARS, ages_of, is_unfit_in_old_age, trimester
 from .remedies import Remedy, stop_or_substitute
 from .sampling import Regimen, accompany, choose, difficulty_of, may_cause, prescribable
 
@@ -62,14 +62,14 @@ def pregnancy_lactation(draw: Draw) -> Case:
         return advice is not None and advice.level != "avoid" and not harms(drug)
 
     def attempt(drug: str) -> tuple[Chart, Regimen] | None:
-        regimen = Regimen()
+        regimen = Regimen(sex="female", ages=(20, 42))
         if not regimen.add(drug, draw.rng):
             return None
         _accompany(draw, regimen, drug, suits)
         chart = make_chart(
             draw,
             regimen.medications(),
-            age_years=int(draw.rng.integers(20, 43)),
+            age_years=int(draw.rng.integers(max(20, ages_of(regimen.comorbidities)[0]), 43)),
             sex="female",
             comorbidities=regimen.comorbidities,
             pregnancy_weeks=weeks,
@@ -87,7 +87,7 @@ def beers(draw: Draw) -> Case:
     options = _options(draw, is_unfit_in_old_age)
 
     def attempt(drug: str) -> tuple[Chart, Regimen] | None:
-        regimen = Regimen()
+        regimen = Regimen(ages=(OLD_AGE_YEARS + 1, 92))
         if not regimen.add(drug, draw.rng) or regimen.indication_by_drug[drug] in ("epilepsy", "seizure"):
             return None
         _accompany(draw, regimen, drug, lambda other: not is_unfit_in_old_age(other))

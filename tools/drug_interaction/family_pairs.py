@@ -211,7 +211,7 @@ def _regimen(
         ),
     )
     order = [str(drug) for drug in draw.rng.permutation(regimen.drugs)]
-    return Regimen({drug: regimen.indication_by_drug[drug] for drug in order}, regimen.conditions)
+    return Regimen({drug: regimen.indication_by_drug[drug] for drug in order})
 
 
 def _is_whammy(drugs: Sequence[str]) -> bool:

@@ -51,7 +51,7 @@ def triple_whammy(draw: Draw) -> Case:
             choose(draw, _members(name, bought=name == "nsaid" and difficulty == "hard"))
             for name in ("raas_inhibitor", "diuretic", "nsaid")
         )
-        regimen, nsaid = Regimen(), trio[2]
+        regimen, nsaid = Regimen(ages=(65, 85)), trio[2]
         if not may_cause(draw, *trio) or len(set(trio)) < 3 or not all(regimen.add(drug, draw.rng) for drug in trio):
             continue
         accompany(
@@ -65,7 +65,7 @@ def triple_whammy(draw: Draw) -> Case:
         chart = make_chart(
             draw,
             [shown[int(i)] for i in draw.rng.permutation(len(shown))],
-            age_years=int(draw.rng.integers(50, 86)),
+            age_years=int(draw.rng.integers(65, 86)),
             comorbidities=illnesses,
             otc=hidden,
             creatinine_mg_dl=creatinine,

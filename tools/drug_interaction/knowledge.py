@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from healthgym.errors import ToolError
 from healthgym.knowledge_base.pharmacology import (
@@ -145,9 +146,9 @@ def replacements(drug: str, chart: Chart, others: Iterable[str], indication: str
     )
 
 
-@lru_cache(maxsize=1)
-def _follow_up() -> tuple[dict[str, str], ...]:
-    return tuple(read_yaml(FOLDER / "follow_up.yaml"))
+@lru_cache(maxsize=8)
+def _table(name: str) -> tuple[dict[str, Any], ...]:
+    return tuple(read_yaml(FOLDER / name))
 
 
 def parameters_to_follow(interaction: Interaction) -> tuple[str, ...]:
@@ -155,7 +156,7 @@ def parameters_to_follow(interaction: Interaction) -> tuple[str, ...]:
     if interaction.monitor:
         return interaction.monitor
     names = {name for drug in interaction.pair for name in (drug, *load_drugs()[drug].classes)}
-    for line in _follow_up():
+    for line in _table("follow_up.yaml"):
         if (
             line.get("drug", next(iter(names))) in names
             and line.get("mechanism", interaction.mechanism) == interaction.mechanism
@@ -173,6 +174,34 @@ def held_out() -> frozenset[str]:
         for drug in load_drugs().values()
         if drug.id in table["drugs"] or set(drug.classes) & set(table["classes"])
     )
+
+
+def share_to_keep(interaction: Interaction) -> float:
+    """Return what share of a dose stays when the interaction asks for less and names no limit."""
+    for line in _table("reductions.yaml"):
+        fits = line.get("mechanism", interaction.mechanism) == interaction.mechanism
+        if fits and line.get("drug", interaction.replace) == interaction.replace:
+            return float(line["share"])
+    return 0.5
+
+
+@lru_cache(maxsize=1)
+def _illnesses() -> dict[str, dict[str, Any]]:
+    return {line["id"]: line for line in _table("illnesses.yaml")}
+
+
+def ages_of(illnesses: Iterable[str]) -> tuple[int, int]:
+    """Return the youngest and oldest age at which a patient may have all these illnesses."""
+    known = [_illnesses()[name] for name in illnesses if name in _illnesses()]
+    return max((line.get("from_years", 18) for line in known), default=18), min(
+        (line.get("to_years", 95) for line in known), default=95
+    )
+
+
+def sexes_of(illnesses: Iterable[str]) -> frozenset[str]:
+    """Return the sexes that may have all these illnesses."""
+    named = [_illnesses()[name].get("sex") for name in illnesses if name in _illnesses()]
+    return frozenset({"female", "male"}.intersection(*({sex} for sex in named if sex)))
 
 
 def hours_apart(interaction: Interaction) -> float:

@@ -18,6 +18,7 @@ from .knowledge import (
     known_drug,
     pair_key,
     parameters_to_follow,
+    share_to_keep,
     uses_egfr,
 )
 from .regimen import current
@@ -228,8 +229,10 @@ def _advice(found: Interaction) -> str:
     if found.action == "separate_hours":
         return f"separate_doses by at least {hours_apart(found):g} h"
     if found.action == "reduce_dose":
-        limit = f" to at most {found.limit_daily_mg:g} mg/day" if found.limit_daily_mg else ""
-        return f"reduce_dose of {found.replace}{limit}"
+        limit = (
+            f"{found.limit_daily_mg:g} mg/day" if found.limit_daily_mg else f"{share_to_keep(found):.0%} of the dose"
+        )
+        return f"reduce_dose of {found.replace} to at most {limit}"
     if found.action == "change_drug" and found.alternative:
         return f"substitute {found.replace}, for example by {found.alternative}"
     return f"stop {found.replace}" if found.replace else "never together"

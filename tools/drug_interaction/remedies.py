@@ -8,7 +8,7 @@ from healthgym.knowledge_base.pharmacology import Interaction, load_drugs
 from healthgym.tasks import AnswerField, Call, Evidence
 from healthgym.world import Chart
 
-from .knowledge import hours_apart, parameters_to_follow, replacements
+from .knowledge import hours_apart, parameters_to_follow, replacements, share_to_keep
 from .regimen import at_start
 
 FOLLOW_DAYS = 7
@@ -26,11 +26,18 @@ class Remedy:
     """Right replacements, the oracle's first."""
     limit_daily_mg: float | None = None
     before_daily_mg: float = 0.0
+    share: float = 0.5
+    """What stays of the dose where no limit is named."""
     parameters: tuple[str, ...] = ()
     hours: float = 0.0
     either: tuple[str, ...] = ()
     """Duplicates, any one of which may be stopped."""
     taper: bool = False
+
+    @property
+    def ceiling_mg(self) -> float:
+        """The daily dose in mg that a reduction must come down to."""
+        return self.limit_daily_mg if self.limit_daily_mg is not None else self.share * self.before_daily_mg
 
     def answer(self) -> dict[str, AnswerField]:
         """Return the gold of the fields that this remedy decides."""
@@ -56,9 +63,8 @@ class Remedy:
         if self.action == "substitute":
             return {f"{patient_id}.replaced.{self.drug}": {"in": list(self.choices)}}
         if self.action == "reduce_dose":
-            top = self.limit_daily_mg
-            ceiling = {"le": top} if top is not None else {"lt": self.before_daily_mg}
-            return {f"{patient_id}.daily_mg.{self.drug}": {**ceiling, "ge": 0.2 * (top or self.before_daily_mg)}}
+            top = self.ceiling_mg
+            return {f"{patient_id}.daily_mg.{self.drug}": {"le": round(1.02 * top, 4), "ge": 0.2 * top}}
         if self.action == "monitor":
             return {f"{patient_id}.monitoring.{name}": {"ge": 1} for name in self.parameters}
         if self.action == "separate_doses":
@@ -72,7 +78,7 @@ class Remedy:
         if self.action == "substitute":
             return (Call("substitute_drug", patient_id=patient_id, drug=self.drug, new_drug=self.choices[0]),)
         if self.action == "reduce_dose":
-            dose = self.limit_daily_mg if self.limit_daily_mg is not None else self.before_daily_mg / 2
+            dose = round(self.ceiling_mg, 4)
             return (Call("change_dose", patient_id=patient_id, drug=self.drug, dose_mg=dose, times_per_day=1),)
         if self.action == "monitor":
             return tuple(
@@ -144,10 +150,10 @@ def remedy_of(interaction: Interaction, chart: Chart) -> Remedy | None:
         return None
     if interaction.action == "reduce_dose":
         before, limit = taken[drug].daily_mg, interaction.limit_daily_mg
-        is_high = limit is None or before > limit
-        return (
-            Remedy(action="reduce_dose", drug=drug, limit_daily_mg=limit, before_daily_mg=before) if is_high else None
-        )
+        if limit is not None and before <= limit:
+            return None
+        share = share_to_keep(interaction)
+        return Remedy(action="reduce_dose", drug=drug, limit_daily_mg=limit, before_daily_mg=before, share=share)
     taper = bool(load_drugs()[drug].abrupt_stop) and interaction.severity != "contraindicated"
     if interaction.action == "avoid" or not interaction.alternative:
         return Remedy(action="stop", drug=drug, taper=taper)

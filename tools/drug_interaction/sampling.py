@@ -11,7 +11,7 @@ from healthgym.knowledge_base.pharmacology import SEVERITIES, duplications, inte
 from healthgym.tasks.families import Draw
 from healthgym.world import Medication
 
-from .knowledge import held_out
+from .knowledge import ages_of, held_out, sexes_of
 
 ROUTES = frozenset({"oral", "inhaled", "sublingual", "transdermal", "subcutaneous"})
 """Routes of long-term medicines taken at home."""
@@ -25,11 +25,19 @@ class Regimen:
     indication_by_drug: dict[str, str] = field(default_factory=dict)
     conditions: list[str] = field(default_factory=list)
     """Illnesses that belong to the case whatever is prescribed."""
+    sex: str = ""
+    """Fixed sex of the patient; either when empty."""
+    ages: tuple[int, int] = (25, 85)
+    """Youngest and oldest the patient may be."""
 
     @property
     def drugs(self) -> list[str]:
         """The drugs so far."""
         return list(self.indication_by_drug)
+
+    @property
+    def _sexes(self) -> frozenset[str]:
+        return frozenset({self.sex} if self.sex else {"female", "male"})
 
     @property
     def comorbidities(self) -> tuple[str, ...]:
@@ -49,6 +57,9 @@ class Regimen:
         for option in options:
             illnesses = {*self.comorbidities, str(option)}
             others = [name for name in (*self.drugs, drug) if name not in excused]
+            youngest, oldest = ages_of(illnesses)
+            if max(youngest, self.ages[0]) > min(oldest, self.ages[1]) or not sexes_of(illnesses) & self._sexes:
+                continue
             if not any(illnesses & set(load_drugs()[name].contraindications) for name in others):
                 self.indication_by_drug[drug] = str(option)
                 return True
