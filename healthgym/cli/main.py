@@ -7,7 +7,7 @@ import typer
 
 import healthgym
 from healthgym.cli import catalog, kb, new, play, quickstart, report, train, validate
-from healthgym.cli.output import errors
+from healthgym.cli.output import errors, print_json
 from healthgym.errors import HealthgymError
 
 app = typer.Typer(
@@ -28,7 +28,9 @@ def _version(value: bool) -> None:
 
 
 @app.callback()
-def _root(version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version.")) -> None:
+def _root(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
     """Train and measure language-model agents that practise medicine in many turns with tools."""
 
 
@@ -49,12 +51,19 @@ def main() -> None:
     try:
         app()
     except HealthgymError as error:
-        errors.print(f"[bold red]{type(error).__name__}[/]: ", end="")
-        errors.print(str(error), markup=False)
-        sys.exit(2)
+        sys.exit(_explain(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except KeyboardInterrupt:
         errors.print("Interrupted.")
         sys.exit(130)
+
+
+def _explain(error: HealthgymError) -> int:
+    """Print an error on stderr, and as JSON on stdout for scripts that asked for JSON; return the exit code."""
+    if "--json" in sys.argv[1:]:
+        print_json({"error": str(error), "kind": type(error).__name__})
+    errors.print(f"[bold red]{type(error).__name__}[/]: ", end="")
+    errors.print(str(error), markup=False, soft_wrap=True)
+    return 2

@@ -117,7 +117,10 @@ def _answered_locally(line: str, env: ClinicalEnv, info: dict[str, Any]) -> bool
             console.print_json(data=spec.parameters["properties"])
         return True
     if line == "status":
-        facts = [[fact.key, f"{fact.value} {fact.unit}".strip(), f"{fact.minutes:g}"] for fact in episode.world.facts.values()]
+        facts = [
+            [fact.key, f"{fact.value} {fact.unit}".strip(), f"{fact.minutes:g}"]
+            for fact in episode.world.facts.values()
+        ]
         table("What you know", ["fact", "value", "minute"], facts)
         waiting = [order for order in episode.world.orders.values() if order.due_at > episode.world.minutes]
         for order in waiting:

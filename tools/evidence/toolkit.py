@@ -100,19 +100,10 @@ class EvidenceToolkit(Toolkit):
         return ", ".join(parts) + "."
 
     def _retriever(self) -> Any:
-        """Return the episode's retriever, or the one over the passages rendered from the knowledge base."""
-        return self.world.services.retriever or _built_in_retriever()
+        """Return the episode's retriever, or the one over the built-in passages."""
+        from healthgym.retrieval.builtin import builtin_retriever
 
-
-@lru_cache(maxsize=1)
-def _built_in_retriever() -> Any:
-    from healthgym.knowledge_base.render import passages as rendered
-    from healthgym.retrieval import MemoryRetriever
-
-    passages = tuple(rendered())
-    if not passages:
-        raise ToolError("There is no evidence base. Build one with: healthgym kb build --corpus PATH --out DIR")
-    return MemoryRetriever(passages)
+        return self.world.services.retriever or builtin_retriever()
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,129 @@
+"""Starts a training run from a recipe: what `healthgym train` and `accelerate launch recipes/train.py` share."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from healthgym.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from healthgym.rollout import Policy
+    from healthgym.training.config import RunConfig
+    from healthgym.training.run import Evaluate, TrainResult
+
+OnStep = Callable[[int, Mapping[str, float]], None]
+EVAL_SPLIT, EVAL_TASKS = "val", 64
+"""Held-out measurement during a run: at most this many tasks, the same ones each time."""
+
+
+def run_recipe(
+    recipe: Path, overrides: Sequence[str] = (), run_dir: Path | None = None, *, on_step: OnStep | None = None
+) -> dict[str, Any] | None:
+    """Train a recipe and return {run_dir, steps, metrics}, or None on processes other than the main one.
+
+    Args:
+        recipe: YAML file.
+        overrides: `a.b=c` settings laid over it.
+        run_dir: Folder of the run; runs/RECIPE when None. A folder that holds the same run continues it.
+        on_step: Called with each step's row, on the main process alone.
+
+    Raises:
+        ConfigError: the recipe cannot be used; says where and why.
+        MissingDependency: the 'train' extra is not installed.
+    """
+    from healthgym.training.loading import load_config
+
+    config = load_config(recipe, overrides)
+    folder = run_dir if run_dir is not None else Path("runs") / recipe.stem
+    result = launch(config, folder, on_step=on_step)
+    from accelerate import PartialState
+
+    if not PartialState().is_main_process:
+        return None
+    return {"run_dir": str(result.run_dir), "steps": result.steps, "metrics": dict(result.metrics)}
+
+
+def launch(config: "RunConfig", run_dir: Path, *, on_step: OnStep | None = None) -> "TrainResult":
+    """Run a config in this process with the transformers engine, measuring held-out tasks where it asks for that."""
+    try:
+        from accelerate import PartialState
+
+        from healthgym.training.policy_source import source_from
+        from healthgym.training.run import train
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("healthgym"):
+            raise
+        raise MissingDependency.extra("training", "train") from error
+    from healthgym.diagnostics import save_versions
+
+    is_main = PartialState().is_main_process
+    if is_main:
+        run_dir.mkdir(parents=True, exist_ok=True)
+        save_versions(run_dir)
+    return train(
+        config,
+        run_dir=run_dir,
+        make_source=source_from(make_policy),
+        evaluate=evaluator(config, run_dir if is_main else None) if config.eval.every else None,
+        on_step=on_step if is_main else None,
+    )
+
+
+def make_policy(config: "RunConfig", model: Any, tokenizer: Any) -> "Policy":
+    """Return the engine that samples from a run's model."""
+    from healthgym.rollout.transformers_engine import Sampling, TransformersPolicy
+
+    sampling = Sampling(temperature=config.rollout.temperature)
+    return TransformersPolicy(model, tokenizer, sampling=sampling, max_rows=config.rollout.in_flight)
+
+
+def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
+    """Return the held-out measurement of a run: sampled as in training, on the same validation tasks each time.
+
+    Args:
+        config: The run.
+        run_dir: Receives one evaluation per measurement; None writes nothing.
+    """
+    from healthgym.diagnostics import append_evaluation
+    from healthgym.evaluation import evaluate_policy
+    from healthgym.retrieval import open_retriever
+    from healthgym.rollout import ChatTemplate
+    from healthgym.tasks import load_suite
+    from healthgym.training.models import context_limit
+    from healthgym.training.policy_source import reward_config
+    from healthgym.training.rows import choose_tasks
+    from healthgym.world import Services
+
+    suite = load_suite(*config.env.domains)
+    ids = [task_id for domain in suite.domains for task_id in suite.ids(domain, EVAL_SPLIT, config.env.families)]
+    task_ids = choose_tasks(ids, EVAL_TASKS, seed=config.seed)
+    services = Services(retriever=open_retriever(config.env.index)) if config.env.index is not None else None
+
+    def evaluate(model: Any, tokenizer: Any, step: int) -> dict[str, float]:
+        limits = [limit for limit in (config.rollout.max_context, context_limit(model)) if limit is not None]
+        result = evaluate_policy(
+            make_policy(config, model, tokenizer),
+            suite,
+            task_ids,
+            template=ChatTemplate(tokenizer),
+            profile=config.env.prompt_profile,
+            max_turns=config.env.max_turns,
+            max_tokens_per_turn=config.rollout.max_tokens_per_turn,
+            max_completion_tokens=config.rollout.max_completion_tokens,
+            max_context=min(limits, default=None),
+            in_flight=config.rollout.in_flight,
+            reward=reward_config(config),
+            services=services,
+        )
+        if run_dir is not None:
+            append_evaluation(run_dir, f"after step {step}", result.to_dict())
+        low, high = result.ci
+        return {
+            "eval/success": result.success,
+            "eval/success_low": low,
+            "eval/success_high": high,
+            "eval/n": float(result.n),
+            "eval/reward": result.mean_reward,
+        }
+
+    return evaluate
