@@ -64,7 +64,9 @@ class DistillStep:
         self.has_counted = False
         """Whether any turn has ever counted."""
         self.findings: list[Finding] = []
+        """One for each time a detector tripped, however long it stayed so."""
         self.measures_gradients = False
+        self._tripped: list[str] = []
         self._gradients: dict[str, float] = {}
         self._totals: Tensor | None = None
         self._by_turn: Tensor | None = None
@@ -173,6 +175,7 @@ class DistillStep:
             "hints_are_on": self.distillation.hint is not None,
             "paused": self.paused,
             "has_counted": self.has_counted,
+            "tripped": list(self._tripped),
             "findings": [asdict(finding) for finding in self.findings],
         }
 
@@ -186,6 +189,7 @@ class DistillStep:
         if not state["hints_are_on"]:
             self.distillation.hint = None
         self.paused, self.has_counted = state["paused"], state["has_counted"]
+        self._tripped = list(state["tripped"])
         self.findings = [Finding(**finding) for finding in state["findings"]]
 
     def _add(self, totals: Tensor, by_turn: Tensor, accelerator: Any) -> None:
@@ -222,9 +226,11 @@ class DistillStep:
         return metrics
 
     def _protect(self, findings: list[Finding]) -> None:
+        ongoing, self._tripped = self._tripped, [finding.name for finding in findings]
         for finding in findings:
-            self.findings.append(finding)
-            logger.warning("step %d, %s: %s", finding.step, finding.name, finding.message)
+            if finding.name not in ongoing:
+                self.findings.append(finding)
+                logger.warning("step %d, %s: %s", finding.step, finding.name, finding.message)
             if finding.name == "absorbed_drift":
                 self.distillation.teacher.ema.is_frozen = True
             if finding.name != "leaked_hints" and not self.weight.is_cooling:

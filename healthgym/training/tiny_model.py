@@ -14,7 +14,8 @@ TEMPLATE_FILE = Path(__file__).parent / "chat_template.j2"
 def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Any:
     """Return a byte-level BPE tokenizer trained on `texts`, with a prefix-preserving ChatML template.
 
-    Digits are tokens of their own, so that values can be read and copied figure by figure.
+    Digits are tokens of their own, so that values can be read and copied figure by figure, and no token spans words, so
+    that a phrase is written word by word.
 
     Args:
         texts: What the model will read and write.
@@ -25,7 +26,10 @@ def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Any:
 
     core = Tokenizer(models.BPE())
     core.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
+        [
+            pre_tokenizers.Digits(individual_digits=True),
+            pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+        ]
     )
     core.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(

@@ -102,6 +102,7 @@ def test_leaking_hints_are_reported_and_change_nothing():
     step = make(0.2)
     step.hint_echo = 0.5
     one_step(step, 1)
+    one_step(step, 2)  # still leaking: no second finding
     assert [finding.name for finding in step.findings] == ["leaked_hints"]
     assert step.weight.ceiling == 0.5
 
