@@ -126,6 +126,19 @@ def train(
     )
 
 
+def prepare(config: RunConfig, run_dir: Path, make_source: SourceFactory) -> Path:
+    """Make the model that reinforcement learning starts from, unless it is there, and return its folder.
+
+    `train` does this by itself; runs that must begin alike copy the folder into each other before they start.
+    """
+    check_settings(config)
+    folder = RunFolder(Path(run_dir), writes=PartialState().is_main_process)
+    folder.claim(config)
+    suite = load_suite(*config.env.domains)
+    _starting_model(config, folder, suite, run_tasks(config, suite), make_source)
+    return folder.path / "start"
+
+
 def run_tasks(config: RunConfig, suite: Suite) -> list[str]:
     """Return the ids of the tasks a run practises."""
     ids = [i for domain in suite.domains for i in suite.ids(domain, config.env.split, config.env.families)]

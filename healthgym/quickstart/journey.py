@@ -1,0 +1,178 @@
+"""Warm start, two ways of training from it, and the same held-out measurement of all three."""
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from healthgym.errors import MissingDependency
+
+if TYPE_CHECKING:
+    from healthgym.training.config import RunConfig
+
+ARMS: Mapping[str, Mapping[str, Any]] = {
+    "grpo_cosine": {},
+    # A teacher that follows within a short run, and a weight that falls to zero in it.
+    "tt_opd": {
+        "teacher": {"ema_decay": 0.9, "update_every": 1},
+        "lambda": {"start": 0.3, "shape": "cosine"},
+        "turns": {"start": 2, "grow_every": 10, "max": 8},
+        "hint": {"level": "process", "probe_tasks": 24},
+    },
+}
+"""The arms of the comparison: preset, and what it changes."""
+EVAL_SPLIT, EVAL_TASKS = "test", 256
+Tell = Callable[[str], None]
+
+
+def quickstart(out: Path, *, seed: int = 0, tell: Tell = lambda line: None) -> dict[str, Any]:
+    """Run the journey in folder `out` and return the table's rows by name, the seconds it took and the report's path.
+
+    What is finished is kept: the same call after an interruption goes on where it stopped.
+
+    Args:
+        out: Folder of the runs.
+        seed: Seeds model, demonstrations, order of tasks and sampling.
+        tell: Told what is being done, a line at a time.
+
+    Raises:
+        MissingDependency: the 'train' extra is not installed.
+    """
+    try:
+        import torch
+    except ModuleNotFoundError as error:
+        raise MissingDependency.extra("the quickstart", "train") from error
+    started = time.monotonic()
+    # Matrices this small gain nothing from a second thread, and lose much when another program wants the core.
+    torch.set_num_threads(1)
+    results = _Results(out / "quickstart.json", seed)
+    configs = {name: arm_config(name, seed) for name in ARMS}
+    start = _warm_start(configs, out, tell)
+    results.measure("warm_start", start, configs["grpo_cosine"], out, tell)
+    for name, config in configs.items():
+        if name not in results.rows:
+            _train(name, config, out / name, tell)
+        results.measure(name, out / name / "model", config, out, tell)
+    return _finish(results, out, time.monotonic() - started)
+
+
+def arm_config(name: str, seed: int) -> "RunConfig":
+    """Return the config of one arm: the shared recipe under the arm's preset and changes."""
+    from healthgym.training.loading import make_config
+    from healthgym.training.presets import under
+
+    shared = yaml.safe_load(files("healthgym.quickstart").joinpath("recipe.yaml").read_text(encoding="utf-8"))
+    return make_config(under(under(shared, ARMS[name]), {"preset": name, "seed": seed}))
+
+
+def _warm_start(configs: Mapping[str, "RunConfig"], out: Path, tell: Tell) -> Path:
+    """Warm-start the model once and lay a copy into every arm's folder."""
+    from healthgym.cli.launch import make_policy
+    from healthgym.training.policy_source import source_from
+    from healthgym.training.run import prepare
+
+    first, *others = configs
+    settings = configs[first].warm_start
+    assert settings is not None
+    if not (out / first / "start").is_dir():
+        tell(f"warm start: {settings.steps} supervised steps on {settings.demonstrations} partial-skill demonstrations")
+    start = prepare(configs[first], out / first, source_from(make_policy))
+    for name in others:
+        target = out / name / "start"
+        if not target.is_dir():
+            aside = target.with_name(".start.copying")
+            shutil.rmtree(aside, ignore_errors=True)
+            shutil.copytree(start, aside)
+            aside.replace(target)
+    return start
+
+
+def _train(name: str, config: "RunConfig", run_dir: Path, tell: Tell) -> None:
+    from healthgym.cli.launch import launch
+
+    def on_step(step: int, row: Mapping[str, float]) -> None:
+        if step == 1 or step % 10 == 0:
+            tell(f"{name}: step {step}/{config.optim.steps}, train success {row['episode/success']:.2f}")
+
+    launch(config, run_dir, on_step=on_step)
+
+
+class _Results:
+    """The rows measured so far, kept on disk."""
+
+    def __init__(self, path: Path, seed: int) -> None:
+        self.path, self.seed = path, seed
+        self.rows: dict[str, dict[str, Any]] = {}
+        if path.is_file():
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            self.rows = kept["rows"] if kept["seed"] == seed else {}
+
+    def measure(self, name: str, model_folder: Path, config: "RunConfig", out: Path, tell: Tell) -> None:
+        """Measure one model on the held-out tasks, unless that was done before."""
+        if name in self.rows:
+            return
+        tell(f"measuring {name} on {EVAL_TASKS} held-out tasks")
+        result = _evaluate(model_folder, config)
+        counters = _counters(out / name) if name in ARMS else {"hints_fired": 0, "teacher_updates": 0}
+        self.rows[name] = {**result, **counters}
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        aside = self.path.with_suffix(".writing")
+        aside.write_text(json.dumps({"seed": self.seed, "rows": self.rows}, indent=1), encoding="utf-8")
+        aside.replace(self.path)
+
+
+def _evaluate(model_folder: Path, config: "RunConfig") -> dict[str, Any]:
+    """Measure a saved model with the training's own loop, budgets and temperature."""
+    from healthgym.cli.launch import make_policy
+    from healthgym.evaluation import evaluate_policy
+    from healthgym.rollout import ChatTemplate
+    from healthgym.tasks import load_suite
+    from healthgym.training.models import load_saved
+    from healthgym.training.policy_source import reward_config
+
+    model, tokenizer = load_saved(model_folder, config.model)
+    suite = load_suite(*config.env.domains)
+    ids = suite.ids(next(iter(suite.domains)), EVAL_SPLIT, config.env.families)[:EVAL_TASKS]
+    result = evaluate_policy(
+        make_policy(config, model, tokenizer),
+        suite,
+        ids,
+        template=ChatTemplate(tokenizer),
+        profile=config.env.prompt_profile,
+        max_tokens_per_turn=config.rollout.max_tokens_per_turn,
+        max_completion_tokens=config.rollout.max_completion_tokens,
+        max_context=config.model.tiny.max_positions if config.model.tiny else None,
+        in_flight=config.rollout.in_flight,
+        reward=reward_config(config),
+    )
+    values = result.to_dict()
+    low, high = result.ci
+    kept = ("success", "n", "mean_tokens", "mean_turns", "mean_tool_calls", "hazards", "mean_reward", "counts")
+    return {**{name: values[name] for name in kept}, "ci": [low, high]}
+
+
+def _counters(run_dir: Path) -> dict[str, int]:
+    """Return how often hints fired and the teacher was updated, from the run's own log."""
+    rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
+    return {
+        "hints_fired": int(sum(row.get("tt_opd/hints_fired", 0) for row in rows)),
+        "teacher_updates": int(max((row.get("tt_opd/teacher_updates", 0) for row in rows), default=0)),
+    }
+
+
+def _finish(results: _Results, out: Path, seconds: float) -> dict[str, Any]:
+    from healthgym.diagnostics import append_evaluation, write_report
+
+    report = ""
+    for name in ARMS:
+        folder = out / name
+        if not (folder / "evaluations.jsonl").is_file():
+            append_evaluation(folder, "warm start", results.rows["warm_start"])
+            append_evaluation(folder, f"after {name}", results.rows[name])
+        report = str(write_report(folder))
+    return {**results.rows, "seconds": round(seconds, 1), "report": report}
