@@ -8,6 +8,7 @@ from healthgym.errors import ToolError, nearest
 from healthgym.knowledge_base import load
 from healthgym.toolkit import Toolkit, tool
 from healthgym.world import Chart, VitalSigns
+from healthgym.world.world import FactValue
 
 System = Literal[
     "general",
@@ -191,17 +192,18 @@ class AssessmentTools(Toolkit):
         """
         chart, kb = self.world.chart(patient_id), load()
         name = test.strip().lower().replace(" ", "_").replace("-", "_")
+        fact: tuple[str, FactValue, str]
         if name in kb.studies:
             kind = kb.studies[name]
             text = f"{kind.name}: {chart.studies[name].report if name in chart.studies else kind.normal}"
-            minutes, facts = kind.turnaround_minutes, [(f"studies.{name}", True, "")]
+            minutes, fact = kind.turnaround_minutes, (f"studies.{name}", True, "")
         elif name in kb.analytes and name in chart.lab_results:
             result = chart.lab_results[name]
             text = f"{name} {result.value} {result.unit}".rstrip()
-            minutes, facts = kb.analytes[name].turnaround_minutes, [(f"labs.{name}", result.value, result.unit)]
+            minutes, fact = kb.analytes[name].turnaround_minutes, (f"labs.{name}", result.value, result.unit)
         else:
             raise ToolError(f"No test {test[:60]!r}.{nearest(name[:60], [*kb.studies, *kb.analytes])}")
-        order = self.world.order(patient_id, name, minutes, text, facts)  # type: ignore[arg-type]
+        order = self.world.order(patient_id, name, minutes, text, [fact])
         return f"{order.id}: {name} ordered, result in {minutes:g} min"
 
     @tool()

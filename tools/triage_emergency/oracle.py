@@ -10,13 +10,10 @@ _PATIENT = SimulatedPatient()
 
 def ask_calls(chart: Chart, finding: Finding) -> tuple[Call, ...] | None:
     """Return the question that makes the patient tell `finding`, twice for a reticent topic; None when none does."""
-    own = [
-        " ".join(finding.topics),
-        *finding.topics,
-        *(f"{a} {b}" for a in finding.topics for b in finding.topics if a < b),
-    ]
-    for words in own:
-        question = f"Any {words}?"
+    topics = finding.topics
+    pairs = [f"{first} {second}" for first in topics for second in topics if first != second]
+    for words in (*topics, *pairs, " ".join(topics)):
+        question = f"What about {words}?"
         for times in (0, 1):
             if finding in _PATIENT.answer(chart, question, times_asked=times).findings:
                 return (Call("ask_patient", patient_id=chart.patient_id, question=question),) * (times + 1)

@@ -8,11 +8,13 @@ import yaml
 
 from healthgym.errors import ToolError, nearest
 from healthgym.knowledge_base import load
+from healthgym.knowledge_base.normal import normal_vital_signs
 from healthgym.knowledge_base.schema import Condition, SeverityProfile
 from healthgym.toolkit import Toolkit, tool
 
 FOLDER = Path(__file__).parent
-TYPICAL_ADULT = {"HR": 76, "RR": 16, "SBP": 124, "SpO2": 98}
+TYPICAL_ADULT = normal_vital_signs(40)
+TYPICAL_SPO2 = 98
 
 
 @lru_cache(maxsize=4)
@@ -36,8 +38,10 @@ def known_condition(name: str) -> Condition:
 def _plan(name: str, level: SeverityProfile) -> str:
     triage, shift = level.triage, level.vitals
     parts = [
-        f"typical HR {76 + shift.heart_rate_per_min[0]:.0f}, RR {16 + shift.respiratory_rate_per_min[0]:.0f}, "
-        f"SBP {124 + shift.systolic_bp_mmhg[0]:.0f}, SpO2 {98 + shift.spo2_percent[0]:.0f}, GCS {shift.gcs}"
+        f"typical HR {TYPICAL_ADULT.heart_rate_per_min + shift.heart_rate_per_min[0]:.0f}, "
+        f"RR {TYPICAL_ADULT.respiratory_rate_per_min + shift.respiratory_rate_per_min[0]:.0f}, "
+        f"SBP {TYPICAL_ADULT.systolic_bp_mmhg + shift.systolic_bp_mmhg[0]:.0f}, "
+        f"SpO2 {TYPICAL_SPO2 + shift.spo2_percent[0]:.0f}, GCS {shift.gcs}"
     ]
     if triage.immediate_interventions:
         parts.append("IMMEDIATE " + " + ".join(triage.immediate_interventions))

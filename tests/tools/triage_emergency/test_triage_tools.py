@@ -51,7 +51,11 @@ def test_reading_tools_leave_the_state_alone_and_writing_tools_change_it():
     for name, spec in TriageToolkit.specs().items():
         if spec.domain != "triage_emergency" or spec.effect not in ("read", "write"):
             continue
-        given = {key: {"patient_id": "P1", **arguments}[key] for key in spec.parameters["properties"] if key in {"patient_id", *arguments}}
+        given = {
+            key: {"patient_id": "P1", **arguments}[key]
+            for key in spec.parameters["properties"]
+            if key in {"patient_id", *arguments}
+        }
         if spec.parameters.get("required", []) and not set(spec.parameters["required"]) <= set(given):
             continue
         before = toolkit.world.state.hash()
@@ -107,7 +111,9 @@ def test_toxidromes_name_the_antidote():
 def test_gold_follows_the_profile_and_the_vital_signs():
     # pneumonia has three resources and no high risk: 3, and 2 once the pulse passes 100
     calm = sample_patient(np.random.default_rng(3), "pneumonia")
-    slow = replace(calm.vital_signs[0][1], heart_rate_per_min=96, respiratory_rate_per_min=18, spo2_percent=95, pain_0_10=2)
+    slow = replace(
+        calm.vital_signs[0][1], heart_rate_per_min=96, respiratory_rate_per_min=18, spo2_percent=95, pain_0_10=2
+    )
     calm = replace(calm, age_years=50.0, vital_signs=((0.0, slow),))
     fast = replace(calm, vital_signs=((0.0, replace(slow, heart_rate_per_min=104)),))
     assert (triage_gold(calm).level, triage_gold(fast).level) == (3, 2)
@@ -116,7 +122,11 @@ def test_gold_follows_the_profile_and_the_vital_signs():
 
 def test_drugs_are_forbidden_by_cross_reactivity_illness_pregnancy_and_anticoagulants():
     allergic = replace(ADULT, allergies=(Allergy(substance="nsaid"),))
-    assert allergy_reason(allergic, "ibuprofen") and allergy_reason(allergic, "ketorolac") and not allergy_reason(allergic, "paracetamol")
+    assert (
+        allergy_reason(allergic, "ibuprofen")
+        and allergy_reason(allergic, "ketorolac")
+        and not allergy_reason(allergic, "paracetamol")
+    )
     assert contraindication_reason(replace(ADULT, comorbidities=("heart_failure",)), "ibuprofen")
     assert contraindication_reason(replace(ADULT, comorbidities=("chronic_kidney_disease",)), "ketorolac")
     assert contraindication_reason(replace(ADULT, sex="female", pregnancy_weeks=32.0), "ibuprofen")
