@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 from healthgym.errors import MissingDependency
 
 if TYPE_CHECKING:
-    from healthgym.rollout import Policy
     from healthgym.training.config import RunConfig
     from healthgym.training.run import Evaluate, TrainResult
 
@@ -44,11 +43,10 @@ def run_recipe(
 
 
 def launch(config: "RunConfig", run_dir: Path, *, on_step: OnStep | None = None) -> "TrainResult":
-    """Run a config in this process with the transformers engine, measuring held-out tasks where it asks for that."""
+    """Run a config in this process, measuring held-out tasks where it asks for that."""
     try:
         from accelerate import PartialState
 
-        from healthgym.training.policy_source import source_from
         from healthgym.training.run import train
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("healthgym"):
@@ -63,18 +61,9 @@ def launch(config: "RunConfig", run_dir: Path, *, on_step: OnStep | None = None)
     return train(
         config,
         run_dir=run_dir,
-        make_source=source_from(make_policy),
         evaluate=evaluator(config, run_dir if is_main else None) if config.eval.every else None,
         on_step=on_step if is_main else None,
     )
-
-
-def make_policy(config: "RunConfig", model: Any, tokenizer: Any) -> "Policy":
-    """Return the engine that samples from a run's model."""
-    from healthgym.rollout.transformers_engine import Sampling, TransformersPolicy
-
-    sampling = Sampling(temperature=config.rollout.temperature)
-    return TransformersPolicy(model, tokenizer, sampling=sampling, max_rows=config.rollout.in_flight)
 
 
 def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
@@ -90,7 +79,7 @@ def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
     from healthgym.rollout import ChatTemplate
     from healthgym.tasks import load_suite
     from healthgym.training.models import context_limit
-    from healthgym.training.policy_source import reward_config
+    from healthgym.training.policy_source import reward_config, transformers_policy
     from healthgym.training.rows import choose_tasks
     from healthgym.world import Services
 
@@ -102,7 +91,7 @@ def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
     def evaluate(model: Any, tokenizer: Any, step: int) -> dict[str, float]:
         limits = [limit for limit in (config.rollout.max_context, context_limit(model)) if limit is not None]
         result = evaluate_policy(
-            make_policy(config, model, tokenizer),
+            transformers_policy(config, model, tokenizer),
             suite,
             task_ids,
             template=ChatTemplate(tokenizer),

@@ -78,7 +78,8 @@ class Suite:
         parts = task_id.split("/")
         if len(parts) == 4 and parts[0] in self.domains and parts[2] in SPLITS and parts[3].isdigit():
             domain, family, split, index = self.domains[parts[0]], parts[1], parts[2], int(parts[3])
-            if family in domain.families:
+            known = domain.families[family].counts.get(split, 0) if family in domain.families else 0
+            if index < known and parts[3] == f"{index:04d}":
                 return domain.families[family].case(domain.name, _split(split), index)
         raise NotRegistered.named("task", task_id, self.ids())
 

@@ -1,0 +1,87 @@
+"""Every limit ends an episode under its own name."""
+
+from dataclasses import replace
+
+import pytest
+
+from healthgym.envs import ClinicalEnv, Episode
+from healthgym.errors import GraderError
+from healthgym.registry import load_domain
+from healthgym.rollout.markup import render_call
+from healthgym.tasks import Budget, Case, load_suite
+
+WEIGH = render_call("weigh_patient", {"patient_id": "P1"})  # takes one simulated minute
+
+
+def episode(folder, **limits):
+    domain, case = load_domain(folder), next(load_suite(folder).cases(split="train"))
+    criteria = replace(case.task.criteria, budget=Budget(**limits))
+    return Episode(Case(replace(case.task, criteria=criteria), case.charts), domain)
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason", "turns"),
+    [
+        ({"turns": 3}, "max_turns", 3),
+        ({"turns": 9, "tool_calls": 2}, "max_tool_calls", 2),
+        ({"turns": 9, "minutes": 3}, "time_budget", 4),  # three minutes are allowed, the fourth is over
+    ],
+)
+def test_each_budget_stops_with_its_own_reason(fever, limits, reason, turns):
+    running = episode(fever, **limits)
+    while not running.is_over:
+        running.apply(WEIGH)
+    assert (running.stop_reason, running.turns) == (reason, turns)
+
+
+def test_the_cost_budget_stops_what_costs_too_much(fever):
+    running = episode(fever, turns=9, cost=5)
+    running.world.cost = 5.0
+    running.apply(WEIGH)
+    assert running.stop_reason is None  # 5 of 5 is within the budget
+    running.world.cost = 5.5
+    running.apply(WEIGH)
+    assert running.stop_reason == "cost_budget"
+
+
+def test_three_turns_without_a_call_that_ran_are_a_parse_failure(fever):
+    running = episode(fever, turns=9)
+    for message in ("Hm.", WEIGH, "Hm.", "Hm."):
+        running.apply(message)
+    assert running.stop_reason is None  # a call that ran starts the count again
+    running.apply("Hm.")
+    assert running.stop_reason == "parse_failure"
+
+
+@pytest.mark.parametrize("reason", ["token_budget", "timeout"])
+def test_limits_outside_the_episode_stop_it_once(fever, reason):
+    running = episode(fever, turns=9)
+    running.stop(reason)
+    running.stop("max_turns")
+    assert running.is_over and running.stop_reason == reason
+
+
+def test_submitting_in_the_last_turn_counts_as_submitted(fever):
+    running = episode(fever, turns=1)
+    running.apply(render_call("submit_dose", {"dose_mg": 0}))
+    assert running.stop_reason == "submitted"
+
+
+def test_a_failing_grader_raises_and_is_no_score_of_zero(fever):
+    env = ClinicalEnv(fever)
+
+    def broken(task, world):
+        raise KeyError("no such field")
+
+    env.domain = replace(env.domain, hazard_rules=(broken,))
+    env.reset(seed=0)
+    with pytest.raises(GraderError, match=r"grading fever/.* failed: KeyError"):
+        env.step(render_call("submit_dose", {"dose_mg": 0}))
+
+
+@pytest.mark.parametrize(("profile", "roles", "shown"), [("full", 2, True), ("compact", 2, True), ("bare", 1, False)])
+def test_profiles_shorten_the_prompt(fever, profile, roles, shown):
+    env = ClinicalEnv(fever, profile=profile)
+    _, info = env.reset(seed=0)
+    assert (len(info["messages"]), bool(info["tools"])) == (roles, shown)
+    assert list(env.domain.tools) == info["permitted"]
