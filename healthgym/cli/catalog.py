@@ -22,7 +22,7 @@ def domains(as_json: Json = False) -> None:
     Example: healthgym domains --json
     """
     counts = load_suite().counts()
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in domain_names():
         domain = load_domain(name)
         own = sum(spec.domain == name for spec in domain.tools.values())

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from healthgym.errors import MissingDependency
 
 if TYPE_CHECKING:
+    from healthgym.rollout import Policy
     from healthgym.training.config import RunConfig
     from healthgym.training.run import Evaluate, TrainResult
 
@@ -66,6 +67,13 @@ def launch(config: "RunConfig", run_dir: Path, *, on_step: OnStep | None = None)
     )
 
 
+def make_policy(config: "RunConfig", model: Any, tokenizer: Any) -> "Policy":
+    """Return the engine that `rollout.engine` names, around a run's model."""
+    from healthgym.training.policy_source import transformers_policy
+
+    return transformers_policy(config, model, tokenizer)
+
+
 def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
     """Return the held-out measurement of a run: sampled as in training, on the same validation tasks each time.
 
@@ -79,7 +87,7 @@ def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
     from healthgym.rollout import ChatTemplate
     from healthgym.tasks import load_suite
     from healthgym.training.models import context_limit
-    from healthgym.training.policy_source import reward_config, transformers_policy
+    from healthgym.training.policy_source import reward_config
     from healthgym.training.rows import choose_tasks
     from healthgym.world import Services
 
@@ -91,7 +99,7 @@ def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
     def evaluate(model: Any, tokenizer: Any, step: int) -> dict[str, float]:
         limits = [limit for limit in (config.rollout.max_context, context_limit(model)) if limit is not None]
         result = evaluate_policy(
-            transformers_policy(config, model, tokenizer),
+            make_policy(config, model, tokenizer),
             suite,
             task_ids,
             template=ChatTemplate(tokenizer),
