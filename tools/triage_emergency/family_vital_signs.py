@@ -21,7 +21,7 @@ CONDITIONS = (
     "ankle_sprain", "low_back_pain", "migraine_attack", "ankle_fracture", "pneumonia", "pharyngitis", "asthma_attack",
     "nstemi", "anaphylaxis", "hypoglycaemia", "opioid_overdose", "cystitis",
     "medication_refill", "suture_removal", "conjunctivitis", "gastroenteritis", "syncope_vasovagal",
-    "wrist_fracture", "otitis_media", "contact_dermatitis", "panic_attack",
+    "wrist_fracture", "otitis_media", "contact_dermatitis", "panic_attack", "croup", "tricyclic_overdose",
 )  # fmt: skip
 OPENING = "What is wrong?"
 

@@ -98,7 +98,7 @@ def test_no_answer_of_the_small_family_is_common_in_any_split():
             (case.task.criteria.answer["esi_level"].gold, case.task.criteria.end_state["P1.given"]) for case in drawn
         )
         # a guess made in one turn is right as often as the commonest answer
-        assert answers.most_common(1)[0][1] / len(drawn) < (0.2 if split == "test_ood" else 0.1)
+        assert answers.most_common(1)[0][1] / len(drawn) < (0.15 if split == "test_ood" else 0.1)
 
 
 def test_the_small_family_stays_small():
