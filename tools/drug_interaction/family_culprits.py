@@ -171,6 +171,7 @@ def _finding(chart: Chart, drug: str, problem: str, tool: str, remedy: Remedy) -
     pid = chart.patient_id
     by_patient = {"check_contraindications": "contraindication", "allergy_check": "allergy_check"}
     by_drug = {"pregnancy_safety": "pregnancy", "lactation_safety": "lactation", "beers_check": "beers"}
+    keys: tuple[str, ...]
     if tool in by_patient:
         call, keys = Call(tool, patient_id=pid, drug=drug), (f"{pid}.{by_patient[tool]}.{drug}",)
     else:

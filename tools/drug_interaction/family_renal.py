@@ -96,8 +96,8 @@ def _patient(draw: Draw, drug: str, difficulty: str, wants_no_change: bool) -> t
     dose = _dose_above(load_drugs()[drug], bands[place] if place < len(bands) else None)
     if dose is None:
         return None
-    chart = make_chart(draw, regimen.medications({drug: dose}), comorbidities=regimen.comorbidities)
-    chart = _with_function(chart, drug, float(draw.rng.uniform(low, high)))
+    healthy = make_chart(draw, regimen.medications({drug: dose}), comorbidities=regimen.comorbidities)
+    chart = _with_function(healthy, drug, float(draw.rng.uniform(low, high)))
     if chart is None:
         return None
     creatinine = float(chart.lab_results["creatinine"].value)
