@@ -58,9 +58,10 @@ def can_be_stressed(condition: str) -> bool:
 
 
 def _target(draw: Draw) -> tuple[str, str | None, int]:
-    """Pick the pair of drug and level first, then a condition, so that no answer is common."""
+    """Deal the pairs of drug and level out in turn, so that no answer is common; then pick a condition."""
     triples = _targets(draw)
-    drug, level = pick(draw, sorted({(drug or "", level) for _, drug, level in triples}))
+    pairs = sorted({(drug or "", level) for _, drug, level in triples})
+    drug, level = pairs[draw.index % len(pairs)]
     condition = pick(draw, [c for c, other, lvl in triples if ((other or ""), lvl) == (drug, level)])
     return condition, drug or None, level
 
