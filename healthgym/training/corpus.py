@@ -13,7 +13,11 @@ MOST_TASKS = 400
 
 
 def tokenizer_texts(config: RunConfig, suite: Suite, task_ids: Sequence[str]) -> Iterator[str]:
-    """Yield prompts, tool schemas, calls, tool results and hints of a spread of the run's tasks."""
+    """Yield prompts, tool schemas, calls, tool results and the words of hints, for a spread of the run's tasks.
+
+    Hints come word by word: as whole texts their phrases would become single tokens, and a student that draws one such
+    token at random would echo a hint it never saw.
+    """
     for task_id in task_ids[:: max(1, len(task_ids) // MOST_TASKS)]:
         case = suite.case(task_id)
         episode = Episode(case, suite.domains[case.task.domain], profile=config.env.prompt_profile)
@@ -28,4 +32,4 @@ def tokenizer_texts(config: RunConfig, suite: Suite, task_ids: Sequence[str]) ->
         hazards = tuple(hazard.label for hazard in case.task.criteria.hazards)
         for outcome in ("correct", "wrong", "unsafe", "no_submission"):
             facts = HintFacts(outcome=outcome, missing_evidence=labels, hazards=hazards)  # type: ignore[arg-type]
-            yield hint_text(facts, LEVELS[1]) or ""
+            yield from (f" {word}" for word in (hint_text(facts, LEVELS[1]) or "").split())

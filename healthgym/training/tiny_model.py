@@ -14,8 +14,8 @@ TEMPLATE_FILE = Path(__file__).parent / "chat_template.j2"
 def train_tokenizer(texts: Iterable[str], vocab_size: int) -> Any:
     """Return a byte-level BPE tokenizer trained on `texts`, with a prefix-preserving ChatML template.
 
-    Digits are tokens of their own, so that values can be read and copied figure by figure, and no token spans words, so
-    that a phrase is written word by word.
+    Digits are tokens of their own, so that values can be read and copied figure by figure. Merges may span words: phrases
+    that recur become one token, which halves an episode.
 
     Args:
         texts: What the model will read and write.
