@@ -53,7 +53,9 @@ def new_task(name: str, domain: Path) -> list[Path]:
 
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name) or keyword.iskeyword(name):
-        raise ContentError(f"{name!r} cannot be a name here: use lower-case letters, digits and _, for example wound_care")
+        raise ContentError(
+            f"{name!r} cannot be a name here: use lower-case letters, digits and _, for example wound_care"
+        )
     return name
 
 
