@@ -13,7 +13,9 @@ def main() -> int:
     """Parse, train, and print {run_dir, steps, metrics} on the main process."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--config", type=Path, required=True, help="YAML recipe")
-    parser.add_argument("--set", dest="overrides", action="append", default=[], metavar="A.B=C", help="override a setting")
+    parser.add_argument(
+        "--set", dest="overrides", action="append", default=[], metavar="A.B=C", help="override a setting"
+    )
     parser.add_argument("--run-dir", type=Path, help="folder of the run; runs/RECIPE when absent")
     arguments = parser.parse_args()
     try:
