@@ -11,14 +11,26 @@ FORBIDDEN = {
     "healthgym": ("healthgym.tools", "healthgym.knowledge_base", "recipes"),
     "healthgym/training": ("healthgym.evaluation",),
     "healthgym/toolkit": ("healthgym.envs", "healthgym.rollout", "healthgym.training", "healthgym.rewards"),
-    "healthgym/world": ("healthgym.tasks", "healthgym.envs", "healthgym.rollout", "healthgym.rewards", "healthgym.training"),
+    "healthgym/world": (
+        "healthgym.tasks",
+        "healthgym.envs",
+        "healthgym.rollout",
+        "healthgym.rewards",
+        "healthgym.training",
+    ),
     "healthgym/tasks": ("healthgym.envs", "healthgym.rollout", "healthgym.training", "healthgym.rewards"),
     "healthgym/rewards": ("healthgym.envs", "healthgym.training"),
     "healthgym/envs": ("healthgym.rollout", "healthgym.training", "healthgym.diagnostics", "healthgym.evaluation"),
     "healthgym/retrieval": ("healthgym.envs", "healthgym.tasks", "healthgym.training", "healthgym.rollout"),
     "healthgym/rollout": ("healthgym.training", "healthgym.evaluation"),
     "healthgym/diagnostics": ("healthgym.training", "healthgym.evaluation"),
-    "tools": ("healthgym.training", "healthgym.rollout", "healthgym.cli", "healthgym.diagnostics", "healthgym.evaluation"),
+    "tools": (
+        "healthgym.training",
+        "healthgym.rollout",
+        "healthgym.cli",
+        "healthgym.diagnostics",
+        "healthgym.evaluation",
+    ),
     "knowledge_base": ("healthgym.training", "healthgym.rollout", "healthgym.cli", "healthgym.envs", "healthgym.tools"),
 }
 LIGHT = ("toolkit", "world", "tasks", "rewards", "envs", "cli", "diagnostics", "authoring")
