@@ -45,7 +45,20 @@ def test_news2_scale_two_expects_88_to_92_and_punishes_oxygen_above_it():
     def spo2(value, on_oxygen):
         return news2_parts(**{**NORMAL, "spo2_percent": value}, on_oxygen=on_oxygen, hypercapnic_scale=True)["spo2"]
 
-    assert [spo2(v, True) for v in (83, 84, 85, 86, 87, 88, 92, 93, 94, 95, 96, 97)] == [3, 2, 2, 1, 1, 0, 0, 1, 1, 2, 2, 3]
+    assert [spo2(v, True) for v in (83, 84, 85, 86, 87, 88, 92, 93, 94, 95, 96, 97)] == [
+        3,
+        2,
+        2,
+        1,
+        1,
+        0,
+        0,
+        1,
+        1,
+        2,
+        2,
+        3,
+    ]
     assert spo2(97, False) == 0
 
 
@@ -93,7 +106,11 @@ def test_nihss_adds_up_to_42_and_names_bands():
     most |= dict.fromkeys(("left_arm", "right_arm", "left_leg", "right_leg"), 4)
     most |= dict.fromkeys(("questions", "commands", "gaze", "ataxia", "sensory", "dysarthria", "neglect"), 2)
     assert nihss(**most) == "NIHSS 42, severe"  # 4 * 3 + 4 * 4 + 7 * 2
-    assert [nihss(left_arm=4), nihss(left_arm=4, gaze=1), nihss()] == ["NIHSS 4, minor", "NIHSS 5, moderate", "NIHSS 0, no deficit"]
+    assert [nihss(left_arm=4), nihss(left_arm=4, gaze=1), nihss()] == [
+        "NIHSS 4, minor",
+        "NIHSS 5, moderate",
+        "NIHSS 0, no deficit",
+    ]
 
 
 CT_HEAD = {
@@ -157,11 +174,25 @@ def test_heart_points_change_at_age_45_and_65_and_at_one_and_three_times_the_lim
 
 
 def test_qsofa_bounds_are_22_100_and_15():
-    assert [qsofa_points(21, 101, 15), qsofa_points(22, 101, 15), qsofa_points(22, 100, 15), qsofa_points(22, 100, 14)] == [0, 1, 2, 3]
+    assert [
+        qsofa_points(21, 101, 15),
+        qsofa_points(22, 101, 15),
+        qsofa_points(22, 100, 15),
+        qsofa_points(22, 100, 14),
+    ] == [0, 1, 2, 3]
 
 
 def vital_signs(**changes):
-    return VitalSigns(**{"heart_rate_per_min": 80, "respiratory_rate_per_min": 16, "spo2_percent": 98, "gcs": 15, "pain_0_10": 2, **changes})
+    return VitalSigns(
+        **{
+            "heart_rate_per_min": 80,
+            "respiratory_rate_per_min": 16,
+            "spo2_percent": 98,
+            "gcs": 15,
+            "pain_0_10": 2,
+            **changes,
+        }
+    )
 
 
 @pytest.mark.parametrize(
@@ -190,7 +221,11 @@ def test_esi_danger_zone_takes_spo2_below_92():
 )  # fmt: skip
 def test_esi_levels_follow_the_decision_points(changes, immediate, risk, resources, level):
     assert level == esi_level(
-        age_years=40, vital_signs=vital_signs(**changes), needs_immediate_intervention=immediate, is_high_risk=risk, resources=resources
+        age_years=40,
+        vital_signs=vital_signs(**changes),
+        needs_immediate_intervention=immediate,
+        is_high_risk=risk,
+        resources=resources,
     )
 
 
