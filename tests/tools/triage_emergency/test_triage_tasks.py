@@ -42,7 +42,10 @@ def test_attackers_hardly_ever_succeed(attacker):
     rng = np.random.default_rng(7)
     success, reward = {}, {}
     for family in FAMILIES:
-        grades = [attackers.ATTACKERS[attacker](case, rng).grade() for case in cases(family, most=120 if family == SMALL else 40)]
+        grades = [
+            attackers.ATTACKERS[attacker](case, rng).grade()
+            for case in cases(family, most=120 if family == SMALL else 40)
+        ]
         success[family] = np.mean([grade.success for grade in grades])
         reward[family] = np.mean([compose(grade) for grade in grades])
     assert np.mean(list(success.values())) <= 0.05, success
