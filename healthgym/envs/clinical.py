@@ -29,7 +29,7 @@ class ClinicalEnv(gymnasium.Env[str, str]):
         services: What episodes share: retriever, patient.
     """
 
-    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012 - Gymnasium's own convention
+    metadata = {"render_modes": ["ansi"]}
 
     def __init__(
         self,
