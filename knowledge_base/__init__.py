@@ -10,8 +10,8 @@ from typing import Any
 from healthgym.errors import ContentError, NotRegistered
 
 from .pharmacology import Drug, Interaction, load_drugs, load_interactions
-from .reading import FOLDER, read_table
-from .schema import Analyte, Comorbidity, Condition, Guideline, Sign, StudyKind, Symptom
+from .reading import FOLDER, parse, read_table, read_yaml
+from .schema import Analyte, Comorbidity, Condition, Guideline, MedicineLabs, Sign, StudyKind, Symptom
 
 __all__ = ["KnowledgeBase", "load"]
 
@@ -27,6 +27,7 @@ class KnowledgeBase:
     analytes: Mapping[str, Analyte]
     studies: Mapping[str, StudyKind]
     guidelines: Mapping[str, Guideline]
+    medicine_labs: Mapping[str, MedicineLabs]
 
     @cached_property
     def drugs(self) -> Mapping[str, Drug]:
@@ -61,17 +62,24 @@ def load() -> KnowledgeBase:
         "comorbidity": read_table(Comorbidity, FOLDER / "comorbidities.yaml"),
         "analyte": read_table(Analyte, FOLDER / "analytes.yaml"),
         "study": read_table(StudyKind, FOLDER / "studies.yaml"),
+        "medicine": read_table(MedicineLabs, FOLDER / "medicine_labs.yaml"),
     }
     guidelines: dict[str, Guideline] = {}
     for path in sorted((FOLDER / "guidelines").glob("*.yaml")):
-        guidelines.update(read_table(Guideline, path))
+        for name, guideline in read_table(Guideline, path).items():
+            if name in guidelines:
+                raise ContentError(
+                    f"{path}: guideline statement {name!r} stands in another file too; rename or remove one"
+                )
+            guidelines[name] = guideline
     conditions: dict[str, Condition] = {}
     for path in sorted((FOLDER / "conditions").glob("*.yaml")):
-        for condition in read_table(Condition, path).values():
-            if condition.id in conditions:
-                raise ContentError(f"{path}: condition {condition.id!r} stands in another file too; remove one")
-            _check_references(condition, tables, path)
-            conditions[condition.id] = condition
+        condition = parse(Condition, read_yaml(path), path)
+        if condition.id != path.stem:
+            raise ContentError(f"{path}: holds condition {condition.id!r}; name the file {condition.id}.yaml")
+        _check_references(condition, tables, path)
+        conditions[condition.id] = condition
+    _check_illnesses_and_guidelines(tables, guidelines, conditions)
     return KnowledgeBase(
         conditions=conditions,
         symptoms=tables["symptom"],
@@ -80,6 +88,7 @@ def load() -> KnowledgeBase:
         analytes=tables["analyte"],
         studies=tables["study"],
         guidelines=guidelines,
+        medicine_labs=tables["medicine"],
     )
 
 
@@ -92,5 +101,20 @@ def _check_references(condition: Condition, tables: Mapping[str, Mapping[str, An
         "study": {name for severity in condition.severities.values() for name in severity.studies},
     }
     for kind, names in named.items():
-        for name in names - set(tables[kind]):
-            raise ContentError(f"{path}, condition {condition.id!r}: {NotRegistered.named(kind, name, tables[kind])}")
+        _check(f"{path}, condition {condition.id!r}", kind, names, tables[kind])
+
+
+def _check_illnesses_and_guidelines(
+    tables: Mapping[str, Mapping[str, Any]], guidelines: Mapping[str, Guideline], conditions: Mapping[str, Condition]
+) -> None:
+    for name, illness in tables["comorbidity"].items():
+        _check(f"{FOLDER / 'comorbidities.yaml'}, {name!r}", "analyte", set(illness.labs), tables["analyte"])
+    for name, medicine in tables["medicine"].items():
+        _check(f"{FOLDER / 'medicine_labs.yaml'}, {name!r}", "analyte", set(medicine.labs), tables["analyte"])
+    for name, guideline in guidelines.items():
+        _check(f"{FOLDER / 'guidelines'}, statement {name!r}", "condition", set(guideline.conditions), conditions)
+
+
+def _check(where: str, kind: str, names: set[str], known: Mapping[str, Any]) -> None:
+    for name in sorted(names - set(known)):
+        raise ContentError(f"{where}: {NotRegistered.named(kind, name, known)}")

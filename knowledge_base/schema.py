@@ -32,11 +32,26 @@ class Who(Fact):
 
     age_years: tuple[float, float]
     """Youngest and oldest."""
+    peak_years: float | None = None
+    """Age at which it is most frequent; every age alike when None."""
     female_share: Probability = 0.5
     pregnancy_weeks: tuple[float, float] | None = None
     """Set when every patient of the profile is pregnant."""
+    can_be_pregnant: bool = True
+    """False when pregnancy would make it another condition."""
     comorbidities: dict[str, Probability] = {}
     """Predisposing illnesses, by id of `comorbidities.yaml`."""
+    medicines: dict[str, Probability] = {}
+    """Drug ids that its patients take for their illnesses, beyond what these bring by themselves."""
+
+    @model_validator(mode="after")
+    def _ages_in_order(self) -> "Who":
+        youngest, oldest = self.age_years
+        if not 0 <= youngest < oldest <= 110:
+            raise ValueError(f"age_years must rise within 0 to 110, got {self.age_years}")
+        if self.peak_years is not None and not youngest <= self.peak_years <= oldest:
+            raise ValueError(f"peak_years {self.peak_years} lies outside age_years {self.age_years}")
+        return self
 
 
 class Symptom(Fact):
@@ -49,8 +64,13 @@ class Symptom(Fact):
     """The patient's words when it is present."""
     absent: str
     """The patient's words when it is absent."""
+    other: str
+    """The words of whoever came along when it is present; {he}, {his}, {him}, {himself} stand for the patient."""
+    other_absent: str
     topics: tuple[str, ...] = Field(min_length=1)
     """Words that a question about it would use."""
+    sensitive: bool = False
+    """Some patients hold it back when first asked."""
 
 
 class Sign(Fact):
@@ -114,6 +134,14 @@ class SeverityProfile(Fact):
     """Abnormal analytes: mean and standard deviation."""
     studies: dict[str, str] = {}
     """Study id to what its report says."""
+    findings: dict[str, Probability] = {}
+    """Symptoms and signs whose probability differs at this severity."""
+
+    @model_validator(mode="after")
+    def _deterioration_is_whole(self) -> "SeverityProfile":
+        if (self.deterioration is None) != (self.deteriorates_after_minutes is None):
+            raise ValueError("deterioration and deteriorates_after_minutes belong together")
+        return self
 
 
 class Condition(Fact):
@@ -124,7 +152,10 @@ class Condition(Fact):
     icd10: str = Field(pattern=r"^[A-Z]\d\d(\.[0-9A-Z]{1,4})?$")
     aliases: tuple[str, ...] = ()
     who: Who
-    chief_complaints: tuple[str, ...] = Field(min_length=1)
+    chief_complaints: tuple[str, ...] = ()
+    """The patient's opening words; none when the patient cannot speak for themselves."""
+    chief_complaints_other: tuple[str, ...] = ()
+    """Opening words of whoever came along; {he}, {his}, {him} stand for the patient."""
     symptoms: dict[str, Probability] = Field(min_length=2)
     """Symptom id to the probability that it is present; a low one is a pertinent negative."""
     signs: dict[str, Probability] = Field(min_length=1)
@@ -144,9 +175,12 @@ class Condition(Fact):
     @model_validator(mode="after")
     def _names_exist(self) -> "Condition":
         known = {*self.symptoms, *self.signs}
-        for name in (*self.key_findings, *self.red_flags):
+        by_severity = (name for level in self.severities.values() for name in level.findings)
+        for name in (*self.key_findings, *self.red_flags, *by_severity):
             if name not in known:
-                raise ValueError(f"{name!r} is named as key finding or red flag but is neither a symptom nor a sign")
+                raise ValueError(f"{name!r} is used as a finding but is neither in symptoms nor in signs")
+        if not (self.chief_complaints or self.chief_complaints_other):
+            raise ValueError("chief_complaints or chief_complaints_other must hold at least one")
         return self
 
 
@@ -161,6 +195,17 @@ class Comorbidity(Fact):
     """Drug id to the share of patients taking it."""
     egfr: tuple[float, float] | None = None
     """Range of eGFR in ml/min/1.73 m2 that the illness brings."""
+    labs: dict[str, tuple[float, float]] = {}
+    """Analytes that it moves: mean and standard deviation."""
+    source: str = Field(min_length=8)
+
+
+class MedicineLabs(Fact):
+    """What a medicine, by drug id, does to laboratory results."""
+
+    id: str
+    labs: dict[str, tuple[float, float]]
+    """Analyte to mean and standard deviation."""
     source: str = Field(min_length=8)
 
 
@@ -179,6 +224,8 @@ class Analyte(Fact):
 
     id: str
     name: str
+    plain: str
+    """What a patient would call it or what it shows."""
     unit: str
     loinc: str = ""
     ranges: tuple[ReferenceRange, ...] = Field(min_length=1)
@@ -186,6 +233,10 @@ class Analyte(Fact):
     critical_high: float | None = None
     decimals: int = 1
     turnaround_minutes: float = 45
+    cost: float = Field(default=1, gt=0)
+    """In multiples of a routine chemistry test."""
+    drug: str = ""
+    """Drug whose concentration it is; 0 in people who have not taken it."""
     specimen: Literal["blood", "urine", "csf", "other"] = "blood"
     source: str = Field(min_length=8)
 
@@ -202,9 +253,12 @@ class StudyKind(Fact):
 
     id: str
     name: str
-    turnaround_minutes: float
+    turnaround_minutes: float = Field(gt=0)
+    cost: float = Field(gt=0)
+    """In multiples of a routine chemistry test."""
     normal: str
     """What the report says when nothing is found."""
+    source: str = Field(min_length=8)
 
 
 class Guideline(Fact):
@@ -215,6 +269,9 @@ class Guideline(Fact):
     statement: str
     topics: tuple[str, ...] = Field(min_length=1)
     conditions: tuple[str, ...] = ()
+    population: str
+    """Whom it is about."""
     strength: str = ""
+    """As the guideline grades it; empty when it does not or several grades are joined."""
     source: str = Field(min_length=8)
-    year: int
+    year: int = Field(ge=1950, le=2100)
