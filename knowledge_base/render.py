@@ -6,6 +6,7 @@ from functools import lru_cache
 from healthgym.retrieval.passages import Passage
 
 from . import KnowledgeBase, load
+from .normal import normal_vital_signs
 from .pharmacology import Drug, Interaction
 from .schema import Analyte, Condition, Guideline, SeverityProfile, StudyKind
 
@@ -135,11 +136,13 @@ def _presentation(kb: KnowledgeBase, condition: Condition) -> Iterator[str]:
 
 
 def _severity(kb: KnowledgeBase, condition: Condition, level: str, profile: SeverityProfile) -> Iterator[str]:
-    shift, triage = profile.vitals, profile.triage
+    shift, triage, normal = profile.vitals, profile.triage, normal_vital_signs(40)
     yield (
         f"{condition.name}, {level}: a typical adult has temperature {36.8 + shift.temperature_c[0]:.1f} C, heart rate "
-        f"{76 + shift.heart_rate_per_min[0]:.0f}, respiratory rate {16 + shift.respiratory_rate_per_min[0]:.0f}, systolic "
-        f"pressure {124 + shift.systolic_bp_mmhg[0]:.0f} mmHg, SpO2 {98 + shift.spo2_percent[0]:.0f} %, GCS {shift.gcs}"
+        f"{normal.heart_rate_per_min + shift.heart_rate_per_min[0]:.0f}, respiratory rate "
+        f"{normal.respiratory_rate_per_min + shift.respiratory_rate_per_min[0]:.0f}, systolic pressure "
+        f"{normal.systolic_bp_mmhg + shift.systolic_bp_mmhg[0]:.0f} mmHg, SpO2 {98 + shift.spo2_percent[0]:.0f} %, "
+        f"GCS {shift.gcs}"
     )
     if profile.labs:
         values = ", ".join(
