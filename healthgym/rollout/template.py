@@ -34,12 +34,31 @@ class ChatTemplate:
         self._renderer = Renderer(tokenizer, self.report.template, dict(options or {}), self.report.arguments_as_text)
         self.turn_end_id: int = self.report.turn_end_id
         self._opening = self._renderer.text([_USER], opened=True)
+        self._heads: dict[str, list[int] | None] = {}
 
     def prompt_ids(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> list[int]:
         """Return the ids of a conversation, ending with the generation prompt."""
         if tools and not self.report.shows_tools:
             messages, tools = _with_tools(messages, tools), ()
-        return self._renderer.ids(messages, tools=tools, opened=True)
+        text = self._renderer.text(messages, tools=tools, opened=True)
+        end = text.find(self.report.turn_end) + len(self.report.turn_end)
+        head, tail = text[:end], text[end:]
+        if self.report.turn_end not in text or not self._is_cut_clean(head, tail):
+            return self._renderer.encode(text)
+        return [*(self._heads[head] or ()), *self._renderer.encode(tail)]
+
+    def _is_cut_clean(self, head: str, tail: str) -> bool:
+        """Say whether text may be encoded in two pieces after its first turn, whose ids are kept.
+
+        Episodes of a domain share guideline and tools, most of a long prompt. Tried out once for each first turn.
+        """
+        if head not in self._heads:
+            if len(self._heads) >= _MOST_HEADS:
+                self._heads.clear()
+            encode = self._renderer.encode
+            ids = encode(head)
+            self._heads[head] = ids if ids + encode(tail) == encode(head + tail) else None
+        return self._heads[head] is not None
 
     def insert_hint(self, messages: Sequence[Message], hint: str, tools: Sequence[Mapping[str, Any]] = ()) -> list[int]:
         """Return the prompt's ids with the hint as a user message of its own just before the first assistant turn.
@@ -126,3 +145,4 @@ def _with_tools(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]])
 _USER = {"role": "user", "content": "x"}
 _SAID = {"role": "assistant", "content": "x"}
 _MARK = "Qx7marker"
+_MOST_HEADS = 256

@@ -1,7 +1,7 @@
 """The finished record of one episode: tokens as they were sampled, messages, grade and counts."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from healthgym.errors import HealthgymError
@@ -62,11 +62,16 @@ class Trajectory:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     def to_record(self, *, tokens: bool = False) -> dict[str, Any]:
-        """Return the trajectory as one JSON-like trace record; token fields only when asked for."""
-        record = asdict(self)
-        if not tokens:
-            for name in ("prompt_ids", "completion_ids", "completion_mask", "logprobs", "turns"):
-                record.pop(name)
+        """Return the trajectory as one JSON-like trace record; token fields only when asked for.
+
+        Messages and the like are the trajectory's own, not copies.
+        """
+        # Field by field: asdict() would copy every message, schema and token, which costs more than the episode did.
+        left_out = () if tokens else _TOKEN_FIELDS
+        record = {name: getattr(self, name) for name in _FIELDS if name not in left_out}
+        record["grade"] = asdict(self.grade)
+        if tokens:
+            record["turns"] = [{"start": span.start, "end": span.end} for span in self.turns]
         return {"trace_version": TRACE_VERSION, **record}
 
     @classmethod
@@ -83,3 +88,7 @@ class Trajectory:
         values["turns"] = tuple(TurnSpan(**span) for span in values.get("turns", ()))
         values["tool_calls"] = tuple(values["tool_calls"])
         return cls(**values)
+
+
+_FIELDS = tuple(each.name for each in fields(Trajectory))
+_TOKEN_FIELDS = ("prompt_ids", "completion_ids", "completion_mask", "logprobs", "turns")

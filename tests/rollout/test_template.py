@@ -139,3 +139,24 @@ def test_options_reach_the_template(dressed):
     closed = ChatTemplate(tokenizer, options={"enable_thinking": False})
     assert closed.report.generation_prompt.endswith("<think>\n\n</think>\n\n")
     assert any("reasoning" in note for note in closed.report.notes)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_kept_first_turn_changes_no_prompt(dressed, family):
+    template = ChatTemplate(dressed(family, *FAMILIES[family]))
+    for case in ("P1 is hot.", "\n P2 too ", "<tool_call>"):
+        messages = [{"role": "system", "content": "Be kind."}, {"role": "user", "content": case}]
+        text = template.tokenizer.apply_chat_template(
+            messages, tokenize=False, add_generation_prompt=True, chat_template=template.report.template
+        )
+        assert template.prompt_ids(messages) == template.tokenizer.encode(text, add_special_tokens=False)
+
+
+def test_a_first_turn_is_not_kept_where_pieces_encode_otherwise(dressed, monkeypatch):
+    template = ChatTemplate(dressed(CHATML, "<|im_end|>"))
+    encode = type(template._renderer).encode
+    monkeypatch.setattr(
+        type(template._renderer), "encode", lambda self, text: [1, *encode(self, text)]
+    )  # a prefix each
+    prompt = template.prompt_ids([{"role": "user", "content": "P1 is hot."}])
+    assert prompt.count(1) == 1
