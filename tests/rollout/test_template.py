@@ -159,4 +159,4 @@ def test_a_first_turn_is_not_kept_where_pieces_encode_otherwise(dressed, monkeyp
         type(template._renderer), "encode", lambda self, text: [1, *encode(self, text)]
     )  # a prefix each
     prompt = template.prompt_ids([{"role": "user", "content": "P1 is hot."}])
-    assert prompt.count(1) == 1
+    assert prompt.count(-1) == 1  # this encoder puts a prefix before each text
