@@ -38,7 +38,10 @@ def run_recipe(
     result = launch(config, folder, on_step=on_step)
     from accelerate import PartialState
 
-    if not PartialState().is_main_process:
+    processes = PartialState()
+    is_main = processes.is_main_process
+    processes.destroy_process_group()  # gloo aborts a process whose peer has gone
+    if not is_main:
         return None
     return {"run_dir": str(result.run_dir), "steps": result.steps, "metrics": dict(result.metrics)}
 
