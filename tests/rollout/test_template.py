@@ -154,9 +154,7 @@ def test_a_kept_first_turn_changes_no_prompt(dressed, family):
 
 def test_a_first_turn_is_not_kept_where_pieces_encode_otherwise(dressed, monkeypatch):
     template = ChatTemplate(dressed(CHATML, "<|im_end|>"))
-    encode = type(template._renderer).encode
-    monkeypatch.setattr(
-        type(template._renderer), "encode", lambda self, text: [1, *encode(self, text)]
-    )  # a prefix each
+    renderer, encode = type(template._renderer), type(template._renderer).encode
+    monkeypatch.setattr(renderer, "encode", lambda self, text: [-1, *encode(self, text)])
     prompt = template.prompt_ids([{"role": "user", "content": "P1 is hot."}])
-    assert prompt.count(-1) == 1  # this encoder puts a prefix before each text
+    assert prompt.count(-1) == 1  # this encoder puts a mark before each text it is given
