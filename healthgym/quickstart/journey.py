@@ -157,12 +157,9 @@ def _evaluate(model_folder: Path, config: "RunConfig") -> dict[str, Any]:
 
 
 def _counters(run_dir: Path) -> dict[str, int]:
-    """Return how often hints fired and the teacher was updated, from the run's own log."""
-    rows = [json.loads(line) for line in (run_dir / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    return {
-        "hints_fired": int(sum(row.get("tt_opd/hints_fired", 0) for row in rows)),
-        "teacher_updates": int(max((row.get("tt_opd/teacher_updates", 0) for row in rows), default=0)),
-    }
+    """Return how often hints fired and the teacher was updated: the run's own running totals at its last step."""
+    last = json.loads((run_dir / "metrics.jsonl").read_text(encoding="utf-8").splitlines()[-1])
+    return {name: int(last.get(f"tt_opd/{name}", 0)) for name in ("hints_fired", "teacher_updates")}
 
 
 def _finish(results: _Results, out: Path, seconds: float) -> dict[str, Any]:

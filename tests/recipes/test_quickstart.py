@@ -28,7 +28,7 @@ def test_reinforcement_learning_raises_held_out_success(journey):
 @pytest.mark.slow
 def test_the_mechanisms_of_tt_opd_were_alive(journey):
     out, results = journey
-    assert results["tt_opd"]["hints_fired"] > 0
+    assert 0 < results["tt_opd"]["hints_fired"] <= 60 * 64  # at most one an episode
     assert results["tt_opd"]["teacher_updates"] > 0
     assert results["grpo_cosine"]["hints_fired"] == 0
     rows = [json.loads(line) for line in (out / "tt_opd" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
