@@ -45,7 +45,8 @@ class TraceWriter:
     def write(self, trajectory: Trajectory) -> None:
         """Append one trajectory."""
         line = json.dumps(trajectory.to_record(tokens=self.tokens), ensure_ascii=False, default=str) + "\n"
-        data = memoryview(line.encode())
+        # Half a surrogate pair becomes its JSON escape: a remote model's odd text must not cost the episode.
+        data = memoryview(line.encode("utf-8", "backslashreplace"))
         while data:
             data = data[os.write(self._file, data) :]
         self.written += 1

@@ -62,7 +62,7 @@ def test_every_nth_group_is_kept_whole(suite, make_episode, jobs, tmp_path):
 
 
 def test_text_of_any_script_is_kept(made, tmp_path):
-    odd = dataclasses.replace(made[0], messages=[{"role": "user", "content": "é 体温 \u2028 \U0001f912"}])
+    odd = dataclasses.replace(made[0], messages=[{"role": "user", "content": "é 体温 \u2028 \U0001f912 \ud800"}])
     with TraceWriter(tmp_path / "t.jsonl") as writer:
         writer(odd)
     assert read_traces(tmp_path / "t.jsonl")[0].messages == odd.messages
