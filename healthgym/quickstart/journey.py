@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from healthgym.errors import MissingDependency
+from healthgym.errors import ConfigError, MissingDependency
 
 if TYPE_CHECKING:
     from healthgym.training.config import RunConfig
@@ -58,7 +58,8 @@ def quickstart(out: Path, *, seed: int = 0, tell: Tell = lambda line: None) -> d
         if name not in results.rows:
             _train(name, config, out / name, tell)
         results.measure(name, out / name / "model", config, out, tell)
-    return _finish(results, out, time.monotonic() - started)
+    results.add_seconds(time.monotonic() - started)
+    return _finish(results, out)
 
 
 def arm_config(name: str, seed: int) -> "RunConfig":
@@ -108,9 +109,16 @@ class _Results:
     def __init__(self, path: Path, seed: int) -> None:
         self.path, self.seed = path, seed
         self.rows: dict[str, dict[str, Any]] = {}
+        self.seconds = 0.0
+        """Time spent up to the end, interruptions left out."""
+        self.is_complete = False
         if path.is_file():
             kept = json.loads(path.read_text(encoding="utf-8"))
-            self.rows = kept["rows"] if kept["seed"] == seed else {}
+            if kept["seed"] != seed:
+                raise ConfigError(
+                    f"{path.parent} holds a quickstart of seed {kept['seed']}; give another folder with --out"
+                )
+            self.rows, self.seconds, self.is_complete = kept["rows"], kept["seconds"], kept["complete"]
 
     def measure(self, name: str, model_folder: Path, config: "RunConfig", out: Path, tell: Tell) -> None:
         """Measure one model on the held-out tasks, unless that was done before."""
@@ -120,9 +128,19 @@ class _Results:
         result = _evaluate(model_folder, config)
         counters = _counters(out / name) if name in ARMS else {"hints_fired": 0, "teacher_updates": 0}
         self.rows[name] = {**result, **counters}
+        self._save()
+
+    def add_seconds(self, seconds: float) -> None:
+        """Add the time of this call, unless everything had been measured before."""
+        if not self.is_complete:
+            self.seconds, self.is_complete = self.seconds + seconds, True
+            self._save()
+
+    def _save(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         aside = self.path.with_suffix(".writing")
-        aside.write_text(json.dumps({"seed": self.seed, "rows": self.rows}, indent=1), encoding="utf-8")
+        kept = {"seed": self.seed, "rows": self.rows, "seconds": self.seconds, "complete": self.is_complete}
+        aside.write_text(json.dumps(kept, indent=1), encoding="utf-8")
         aside.replace(self.path)
 
 
@@ -162,7 +180,7 @@ def _counters(run_dir: Path) -> dict[str, int]:
     return {name: int(last.get(f"tt_opd/{name}", 0)) for name in ("hints_fired", "teacher_updates")}
 
 
-def _finish(results: _Results, out: Path, seconds: float) -> dict[str, Any]:
+def _finish(results: _Results, out: Path) -> dict[str, Any]:
     from healthgym.diagnostics import append_evaluation, write_report
 
     report = ""
@@ -172,4 +190,4 @@ def _finish(results: _Results, out: Path, seconds: float) -> dict[str, Any]:
             append_evaluation(folder, "warm start", results.rows["warm_start"])
             append_evaluation(folder, f"after {name}", results.rows[name])
         report = str(write_report(folder))
-    return {**results.rows, "seconds": round(seconds, 1), "report": report}
+    return {**results.rows, "seconds": round(results.seconds, 1), "report": report}
