@@ -161,8 +161,18 @@ def test_a_turn_stops_at_its_end_token_or_its_limit(model, tokenizer, template):
 def test_a_shared_prompt_is_read_once(model, tokenizer, template):
     policy = TransformersPolicy(model, tokenizer)
     prompt = template.prompt_ids([{"role": "user", "content": "Weigh the child, then dose. " * 8}])
-    write(policy, [TurnRequest(key, "t", (), (), prompt, 4, seed=key) for key in range(8)])
+    asked = [TurnRequest(key, "t", (), (), prompt, 4, seed=key) for key in range(8)]
+    done = write(policy, asked)
     assert policy.prefilled_tokens == len(prompt) + 7  # the other seven read its last token only
+    longer = TurnRequest(8, "t", (), (), [*prompt, 7, 8, 9], 4, seed=8)
+    done |= write(policy, [longer])
+    assert policy.prefilled_tokens == len(prompt) + 7 + 3  # and a latecomer only where it differs
+    for request in [*asked, longer]:
+        alone = write(TransformersPolicy(model, tokenizer), [request])[request.key]
+        assert done[request.key].token_ids == alone.token_ids
+        torch.testing.assert_close(
+            torch.tensor(done[request.key].logprobs), torch.tensor(alone.logprobs), atol=1e-4, rtol=0
+        )
 
 
 def test_a_later_turn_reads_only_what_is_new(model, tokenizer, template):
