@@ -59,6 +59,7 @@ def trl_arguments(config: RunConfig, output_dir: Path, *, processes: int = 1) ->
         # Truncating per token never drops a long trajectory in silence, as TRL's default of masking sequences does.
         vllm_importance_sampling_mode="token_truncate",
         bf16=config.model.dtype == "bfloat16",
+        use_cpu=not torch.accelerator.is_available(),  # bfloat16 on a CPU must be asked for
         seed=config.seed,
         shuffle_dataset=False,
         remove_unused_columns=False,

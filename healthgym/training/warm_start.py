@@ -103,6 +103,7 @@ def warm_start(
         per_device_train_batch_size=batch_size,
         gradient_checkpointing=False,
         bf16=bf16,
+        use_cpu=not torch.accelerator.is_available(),  # bfloat16 on a CPU must be asked for
         seed=seed,
         logging_steps=1,
         logging_nan_inf_filter=False,

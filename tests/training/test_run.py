@@ -58,6 +58,22 @@ def test_a_run_leaves_its_config_metrics_traces_checkpoints_and_models(domain: s
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
+def test_adapters_train_in_bfloat16_on_a_cpu_too(domain: str, tmp_path: Path):
+    tiny = config(domain).model.tiny
+    assert tiny is not None
+    settings = config(
+        domain,
+        model={"tiny": tiny.model_dump(), "lora": {"rank": 4}, "dtype": "bfloat16"},
+        optim={"steps": 2, "tasks_per_step": 2, "num_generations": 2, "learning_rate": 1e-2},
+    )
+    result = train(settings, run_dir=tmp_path, make_source=plain_source)
+    adapters = [tensor for name, tensor in weights(result.model).items() if "lora_B" in name]
+    # Fresh B factors are zero; averages and steps are taken in float32, or small ones would be lost.
+    assert {tensor.dtype for tensor in adapters} == {torch.float32}
+    assert all(tensor.abs().sum() > 0 for tensor in adapters)
+    assert result.metrics["tt_opd/teacher_distance"] > 0
+
+
 @pytest.mark.slow
 def test_a_run_killed_and_started_again_ends_at_the_same_weights(domain: str, tmp_path: Path):
     class Killed(Exception):
