@@ -8,7 +8,7 @@ from typing import Any
 from healthgym.errors import ToolError, nearest
 from healthgym.world.chart import Chart, VitalSigns
 from healthgym.world.orders import Order
-from healthgym.world.patient import Patient, SimulatedPatient
+from healthgym.world.patient import Patient, SimulatedPatient, topics_of
 from healthgym.world.state import State
 
 FactValue = float | int | str | bool | None
@@ -163,14 +163,15 @@ class World:
         return answer.text
 
     def _times_asked(self, patient_id: str, question: str) -> int:
-        """Count earlier questions to this patient that share a topic word with `question`."""
-        words = set(question.lower().split())
-        return sum(
-            1
+        """Count earlier questions to this patient about the topic of `question`."""
+        chart = self.chart(patient_id)
+        topics = topics_of(chart, question)
+        earlier = (
+            call.arguments.get("question")
             for call in self.calls
-            if call.arguments.get("patient_id") == patient_id
-            and words & set(str(call.arguments.get("question", "")).lower().split())
+            if call.error is None and call.arguments.get("patient_id") == patient_id
         )
+        return sum(isinstance(asked, str) and bool(topics & topics_of(chart, asked)) for asked in earlier)
 
     def fork(self) -> "World":
         """Return an independent copy of the episode's world at this moment."""
