@@ -9,8 +9,10 @@ from healthgym.errors import ToolError, nearest
 from healthgym.world.chart import Chart, VitalSigns
 from healthgym.world.orders import Order
 from healthgym.world.patient import Patient, SimulatedPatient, topics_of
+from healthgym.world.starting import starting_value
 from healthgym.world.state import State
 
+_UNWRITTEN = object()
 FactValue = float | int | str | bool | None
 
 
@@ -85,6 +87,11 @@ class World:
     def vital_signs(self, patient_id: str) -> VitalSigns:
         """Return the vital signs in force now, unless state holds a set under '<patient>.vital_signs'."""
         return self.state.get(f"{patient_id}.vital_signs") or self.chart(patient_id).vital_signs_at(self.minutes)
+
+    def value(self, path: str) -> Any:
+        """Return what holds at a state path now: what was written there, else what the chart says at the start."""
+        written = self.state.get(path, _UNWRITTEN)
+        return starting_value(self.charts, path) if written is _UNWRITTEN else written
 
     def reveal(self, patient_id: str, key: str, value: FactValue = True, unit: str = "") -> None:
         """Record that the agent has now seen fact '<patient_id>.<key>'."""

@@ -25,6 +25,15 @@ def test_accuracy_is_the_weighted_mean_of_answer_fields_and_end_state(make_recor
     assert parts == {"answer.level": 0.4, "answer.bed": 1.0, "state.P1.level": 1.0}
 
 
+def test_an_end_state_that_nothing_was_written_to_is_judged_on_the_chart(make_record):
+    # The chart says 70 kg; a written value takes its place, None included, and what no chart knows is None.
+    kept = {"end_state": {"P1.weight_kg": {"ge": 70}}, "answer": {}, "submission": {"level": 2}}
+    assert accuracy(make_record(**kept))[0] == 1.0
+    assert accuracy(make_record(**kept, state=[("P1.weight_kg", 60)]))[0] == 0.0
+    assert accuracy(make_record(**kept, state=[("P1.weight_kg", None)]))[0] == 0.0
+    assert accuracy(make_record(**{**kept, "end_state": {"P1.protocol": None, "P9.weight_kg": None}}))[0] == 1.0
+
+
 def test_an_end_state_counts_only_once_something_is_submitted(make_record):
     record = make_record(end_state={"P1.level": 2}, state=[("P1.level", 2)])
     assert accuracy(record)[0] == 0.0

@@ -4,7 +4,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthgym.errors import ToolError
-from healthgym.world import Allergy, Chart, ExecutedCall, Finding, Medication, Persona, State, VitalSigns, World
+from healthgym.world import (
+    Allergy,
+    Chart,
+    ExecutedCall,
+    Finding,
+    LabResult,
+    Medication,
+    Persona,
+    State,
+    VitalSigns,
+    World,
+)
 
 
 def chart(**changes):
@@ -147,3 +158,16 @@ def test_a_refused_call_does_not_count_as_a_question():
     )
     world.calls.append(call)
     assert world.ask("P1", "Any alcohol?") == "I'd rather not talk about that."
+
+
+def test_a_path_that_was_never_written_reads_the_chart_under_the_names_of_facts():
+    world = World({"P1": chart(lab_results={"potassium": LabResult(analyte="potassium", value=5.1)}, extra={"bed": 3})})
+    expected = {
+        "P1.age_years": 50, "P1.vital_signs.heart_rate_per_min": 80, "P1.findings.murmur": True,
+        "P1.lab_results.potassium": 5.1, "P1.medications.warfarin": 3.0, "P1.medications.warfarin.times_per_day": 1.0,
+        "P1.allergies.penicillin": True, "P1.allergies.latex": None, "P1.extra.bed": 3, "P1.finding": None,
+        "P1.esi_level": None, "P2.age_years": None,
+    }  # fmt: skip
+    assert {path: world.value(path) for path in expected} == expected
+    world.state.set("P1.medications.warfarin", 0.0)
+    assert world.value("P1.medications.warfarin") == 0.0
