@@ -128,6 +128,14 @@ def say(text):
         ([say("BP is 84 mmHg."), tool('{"systolic_bp_mmhg": 84}')], 0.0),  # stated before it was seen
         ([tool("spo2 91, temp 38.2"), say("SpO2 91 %, temperature 37.2 C")], 0.5),
         ([tool("dose limit 1,200 mg"), say("At most 1,200 mg.")], 1.0),  # a thousands mark is no second number
+        ([tool("potassium 5.1 mmol/L"), say("Potassium is 5.1 mg/dL.")], 0.0),
+        ([tool("potassium 5.1 mmol/L"), say("Potassium is 5.1 mEq/L, or 5.1 mmol/l.")], 1.0),
+        ([tool("potassium 5.1 mmol/L"), say("Potassium is 5.1.")], 1.0),
+        ([tool("potassium 5.1 mmol/L"), tool("ferritin 5.1"), say("It is 5.1 mg/dL.")], 1.0),  # once without a unit
+        ([tool("glucose 90 mg/dL"), say("Glucose 90 mg.")], 1.0),  # short for mg/dL
+        ([tool("heart rate 80/min, 1 year old"), say("80 bpm, age 1 years")], 1.0),
+        ([tool("weighs 12 kg"), say("Give 12 mg.")], 0.0),
+        ([tool("weighs 12 kg"), say("Give 12 mg/kg.")], 1.0),  # a unit that is not read in full is not judged
         ([say("ESI level 2 it is.")], 1.0),
         ([say("ESI level 4 it is.")], 0.0),
     ],
