@@ -186,8 +186,7 @@ def _finish(results: _Results, out: Path) -> dict[str, Any]:
     report = ""
     for name in ARMS:
         folder = out / name
-        if not (folder / "evaluations.jsonl").is_file():
-            append_evaluation(folder, "warm start", results.rows["warm_start"])
-            append_evaluation(folder, f"after {name}", results.rows[name])
+        append_evaluation(folder, "warm start", results.rows["warm_start"])
+        append_evaluation(folder, f"after {name}", results.rows[name])
         report = str(write_report(folder))
     return {**results.rows, "seconds": round(results.seconds, 1), "report": report}
