@@ -53,9 +53,9 @@ __all__ = [
 
 @lru_cache(maxsize=1)
 def load_drugs() -> Mapping[str, Drug]:
-    """Read every monograph once. Raises ContentError naming file, entry and remedy."""
+    """Read every monograph once, in order of id. Raises ContentError naming file, entry and remedy."""
     drugs: dict[str, Drug] = {}
-    for path in (*sorted((FOLDER / "formulary").glob("*.yaml")), *sorted((FOLDER / "drugs").glob("*.yaml"))):
+    for path in sorted((FOLDER / "drugs").glob("*.yaml")):
         for name, drug in read_table(Drug, path).items():
             if name in drugs:
                 raise ContentError(f"{path}: drug {name!r} stands in another file too; remove one")
@@ -64,7 +64,7 @@ def load_drugs() -> Mapping[str, Drug]:
         for other in (*drug.alternatives, *drug.cross_reactive):
             if other not in drugs or other == drug.id:
                 raise ContentError(f"drug {drug.id!r}: {NotRegistered.named('other drug', other, drugs)}")
-    return drugs
+    return dict(sorted(drugs.items()))
 
 
 @lru_cache(maxsize=1)
@@ -86,7 +86,7 @@ def _by_pair() -> Mapping[frozenset[str], Interaction]:
 
 @lru_cache(maxsize=1)
 def _allergy_groups() -> Mapping[str, AllergyGroup]:
-    groups = read_table(AllergyGroup, FOLDER / "drugs" / "groups" / "allergy.yaml")
+    groups = read_table(AllergyGroup, FOLDER / "allergy_groups.yaml")
     return {name: group for group in groups.values() for name in (group.id, *map(_fold, group.aliases))}
 
 

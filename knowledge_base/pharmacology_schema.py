@@ -1,4 +1,4 @@
-"""Types of the drug facts in `formulary/`, `drugs/` and `interactions/`."""
+"""Types of the drug facts in `drugs/`, `interactions/` and `allergy_groups.yaml`."""
 
 from dataclasses import dataclass
 from typing import Literal

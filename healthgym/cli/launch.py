@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, Any
 from healthgym.errors import MissingDependency
 
 if TYPE_CHECKING:
+    from healthgym.evaluation import EvalResult
     from healthgym.rollout import Policy
+    from healthgym.tasks import Suite
     from healthgym.training.config import RunConfig
     from healthgym.training.run import Evaluate, TrainResult
+    from healthgym.world import Services
 
 OnStep = Callable[[int, Mapping[str, float]], None]
 EVAL_SPLIT, EVAL_TASKS = "val", 64
@@ -77,6 +80,44 @@ def make_policy(config: "RunConfig", model: Any, tokenizer: Any) -> "Policy":
     return transformers_policy(config, model, tokenizer)
 
 
+def measure(
+    config: "RunConfig",
+    model: Any,
+    tokenizer: Any,
+    suite: "Suite",
+    task_ids: Sequence[str],
+    services: "Services | None",
+) -> "EvalResult":
+    """Measure a run's model on tasks with the training's own loop, budgets, reward and temperature.
+
+    Args:
+        config: The run.
+        model: Model of the run, at any point of it.
+        tokenizer: Its tokenizer.
+        suite: Holds the tasks.
+        task_ids: Tasks to play, once each.
+        services: What episodes share; see `run_services`.
+    """
+    from healthgym.evaluation import evaluate_policy
+    from healthgym.rollout import ChatTemplate
+    from healthgym.training.policy_source import max_context, reward_config
+
+    return evaluate_policy(
+        make_policy(config, model, tokenizer),
+        suite,
+        task_ids,
+        template=ChatTemplate(tokenizer),
+        profile=config.env.prompt_profile,
+        max_turns=config.env.max_turns,
+        max_tokens_per_turn=config.rollout.max_tokens_per_turn,
+        max_completion_tokens=config.rollout.max_completion_tokens,
+        max_context=max_context(config, model),
+        in_flight=config.rollout.in_flight,
+        reward=reward_config(config),
+        services=services,
+    )
+
+
 def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
     """Return the held-out measurement of a run: sampled as in training, on the same validation tasks each time.
 
@@ -85,36 +126,17 @@ def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
         run_dir: Receives one evaluation per measurement; None writes nothing.
     """
     from healthgym.diagnostics import append_evaluation
-    from healthgym.evaluation import evaluate_policy
-    from healthgym.retrieval import open_retriever
-    from healthgym.rollout import ChatTemplate
     from healthgym.tasks import load_suite
-    from healthgym.training.models import context_limit
-    from healthgym.training.policy_source import reward_config
+    from healthgym.training.policy_source import run_services
     from healthgym.training.rows import choose_tasks
-    from healthgym.world import Services
 
     suite = load_suite(*config.env.domains)
     ids = [task_id for domain in suite.domains for task_id in suite.ids(domain, EVAL_SPLIT, config.env.families)]
     task_ids = choose_tasks(ids, EVAL_TASKS, seed=config.seed)
-    services = Services(retriever=open_retriever(config.env.index)) if config.env.index is not None else None
+    services = run_services(config)
 
     def evaluate(model: Any, tokenizer: Any, step: int) -> dict[str, float]:
-        limits = [limit for limit in (config.rollout.max_context, context_limit(model)) if limit is not None]
-        result = evaluate_policy(
-            make_policy(config, model, tokenizer),
-            suite,
-            task_ids,
-            template=ChatTemplate(tokenizer),
-            profile=config.env.prompt_profile,
-            max_turns=config.env.max_turns,
-            max_tokens_per_turn=config.rollout.max_tokens_per_turn,
-            max_completion_tokens=config.rollout.max_completion_tokens,
-            max_context=min(limits, default=None),
-            in_flight=config.rollout.in_flight,
-            reward=reward_config(config),
-            services=services,
-        )
+        result = measure(config, model, tokenizer, suite, task_ids, services)
         if run_dir is not None:
             append_evaluation(run_dir, f"after step {step}", result.to_dict())
         low, high = result.ci

@@ -127,15 +127,30 @@ def append_metrics(run_dir: str | Path, step: int, metrics: Mapping[str, float])
 
 
 def append_evaluation(run_dir: str | Path, label: str, result: Mapping[str, Any]) -> None:
-    """Append one evaluation to RUN_DIR/evaluations.jsonl.
+    """Append one evaluation to RUN_DIR/evaluations.jsonl; one of the same label is replaced, as when a resumed run repeats it.
 
     Args:
         run_dir: The run's folder.
         label: What was evaluated: "warm start", "after step 60".
         result: At least success, ci (low, high) and n; see `healthgym.evaluation.EvalResult.to_dict`.
     """
-    with (Path(run_dir) / EVALUATIONS).open("a", encoding="utf-8") as file:
-        file.write(json.dumps({"label": label, **result}) + "\n")
+    path = Path(run_dir) / EVALUATIONS
+    line = json.dumps({"label": label, **result})
+    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    at = next((i for i, text in enumerate(lines) if _label(text) == label), len(lines))
+    lines[at : at + 1] = [line]
+    aside = path.with_suffix(".writing")
+    aside.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    aside.replace(path)
+
+
+def _label(line: str) -> str | None:
+    """Return the label of one line of evaluations; None where it is damaged, as by a kill in mid-write."""
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    return row.get("label") if isinstance(row, dict) else None
 
 
 def save_versions(

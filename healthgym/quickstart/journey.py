@@ -146,28 +146,15 @@ class _Results:
 
 def _evaluate(model_folder: Path, config: "RunConfig") -> dict[str, Any]:
     """Measure a saved model with the training's own loop, budgets and temperature."""
-    from healthgym.cli.launch import make_policy
-    from healthgym.evaluation import evaluate_policy
-    from healthgym.rollout import ChatTemplate
+    from healthgym.cli.launch import measure
     from healthgym.tasks import load_suite
     from healthgym.training.models import load_saved
-    from healthgym.training.policy_source import reward_config
+    from healthgym.training.policy_source import run_services
 
     model, tokenizer = load_saved(model_folder, config.model)
     suite = load_suite(*config.env.domains)
     ids = suite.ids(next(iter(suite.domains)), EVAL_SPLIT, config.env.families)[:EVAL_TASKS]
-    result = evaluate_policy(
-        make_policy(config, model, tokenizer),
-        suite,
-        ids,
-        template=ChatTemplate(tokenizer),
-        profile=config.env.prompt_profile,
-        max_tokens_per_turn=config.rollout.max_tokens_per_turn,
-        max_completion_tokens=config.rollout.max_completion_tokens,
-        max_context=config.model.tiny.max_positions if config.model.tiny else None,
-        in_flight=config.rollout.in_flight,
-        reward=reward_config(config),
-    )
+    result = measure(config, model, tokenizer, suite, ids, run_services(config))
     values = result.to_dict()
     low, high = result.ci
     kept = ("success", "n", "mean_tokens", "mean_turns", "mean_tool_calls", "hazards", "mean_reward", "counts")
@@ -186,8 +173,7 @@ def _finish(results: _Results, out: Path) -> dict[str, Any]:
     report = ""
     for name in ARMS:
         folder = out / name
-        if not (folder / "evaluations.jsonl").is_file():
-            append_evaluation(folder, "warm start", results.rows["warm_start"])
-            append_evaluation(folder, f"after {name}", results.rows[name])
+        append_evaluation(folder, "warm start", results.rows["warm_start"])
+        append_evaluation(folder, f"after {name}", results.rows[name])
         report = str(write_report(folder))
     return {**results.rows, "seconds": round(results.seconds, 1), "report": report}

@@ -2,6 +2,7 @@
 
 import json
 import mmap
+from abc import ABC, abstractmethod
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -17,7 +18,7 @@ from healthgym.retrieval.passages import Passage
 LINES, OFFSETS, IDS, ORIGINS = "passages.jsonl", "offsets.npy", "ids.npy", "origins.npy"
 
 
-class PassageStore:
+class PassageStore(ABC):
     """Passages by position and by id, and masks of those that a search may return.
 
     Args:
@@ -35,8 +36,9 @@ class PassageStore:
     def __len__(self) -> int:
         return len(self._ids)
 
+    @abstractmethod
     def __getitem__(self, position: int) -> Passage:
-        raise NotImplementedError
+        """Return the passage at a position."""
 
     def position(self, passage_id: str) -> int | None:
         """Return the position of a passage, or None when no passage has that id."""

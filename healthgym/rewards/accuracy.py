@@ -14,7 +14,7 @@ def accuracy(record: EpisodeRecord) -> tuple[float, dict[str, float]]:
     credit = grade_answer(criteria.answer, record.submission)
     parts = {f"answer.{name}": (credit[name], field.weight) for name, field in criteria.answer.items()}
     for path, condition in criteria.end_state.items():
-        met = record.submission is not None and holds(record.world.state.get(path), condition)
+        met = record.submission is not None and holds(record.world.value(path), condition)
         parts[f"state.{path}"] = (float(met), 1.0)
     total = sum(weight for _, weight in parts.values())
     mean = sum(value * weight for value, weight in parts.values()) / total

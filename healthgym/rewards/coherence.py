@@ -1,6 +1,7 @@
 """Coherence: what the agent states was observed, with the same number and unit, and agrees with what it submits."""
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +11,14 @@ _UNITS = (
     "mmhg|%|mg/dl|g/dl|mmol/l|meq/l|ng/ml|ng/l|pg/ml|ug/l|mcg/l|iu/l|u/l|ml/min|mg|mcg|ml|kg|years?|weeks?|hours?|minutes?|"
     "bpm|/min|°c|c\\b"
 )
-_CLAIM = re.compile(rf"(?<![\w.])(\d+(?:\.\d+)?)\s*({_UNITS})", re.IGNORECASE)
-_NUMBER = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.]*\d)")
+_CLAIM = re.compile(rf"(?<![\w.])(\d+(?:\.\d+)?)\s*({_UNITS})([\w/]?)", re.IGNORECASE)
+_SHOWN_UNITS = rf"{_UNITS}|mg/l|g/l|[µμ]g/l|[uµμ]mol/l|nmol/l|l/min|mm|cm|ms|[µμ]g|g|l|days?|months?|seconds?"
+_SHOWN = re.compile(rf"(?<![\w.])(\d+(?:\.\d+)?)(?![\w.]*\d)(?:[ \u00a0]?({_SHOWN_UNITS})(?![\w/]))?", re.IGNORECASE)
+_SAME_UNIT = {
+    "/min": "bpm", "c": "°c", "iu/l": "u/l", "meq/l": "mmol/l", "mcg": "µg", "μg": "µg", "mcg/l": "µg/l", "ug/l": "µg/l",
+    "μg/l": "µg/l", "ng/ml": "µg/l", "pg/ml": "ng/l", "umol/l": "µmol/l", "μmol/l": "µmol/l",
+}  # fmt: skip
+"""Spellings of one unit, and units of equal size; mEq and mmol are the same of the ions that charts report in either."""
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _FILLER = r"(?:an?\s+|the\s+|most\s+|likely\s+|probably\s+)*"
 _UNDECIDED = frozenset({"not", "no", "unclear", "uncertain", "unknown", "to", "based", "still"})
@@ -22,22 +29,38 @@ def coherence(record: EpisodeRecord) -> float:
 
     Statements are numbers with a unit in the agent's prose, which must stand, with that number, in something it
     had been shown before, and mentions of the submitted fields ("ESI 3", "disposition: home"), which must agree with
-    the submission.
+    the submission. A number that was only ever shown with units must not be stated with plainly another one (5.1 mmol/L
+    as 5.1 mg/dL); where it was shown without a unit too, any will do.
     """
     if record.submission is None:
         return 0.0
-    seen: set[float] = set()
+    seen: dict[float, set[str]] = defaultdict(set)
     verdicts: list[bool] = []
     last = ""
     for message in record.messages:
         text = _text(message)
         if message.get("role") != "assistant":
-            seen.update(float(number) for number in _NUMBER.findall(text))
+            for number, unit in _SHOWN.findall(text):
+                seen[float(number)].add(_unit(unit))
             continue
-        verdicts += [float(number) in seen for number, _ in _CLAIM.findall(text)]
+        verdicts += [
+            float(number) in seen and (bool(rest) or _fits(_unit(unit), seen[float(number)]))
+            for number, unit, rest in _CLAIM.findall(text)
+        ]
         last = text or last
     verdicts += _agreements(last, record.submission)
     return sum(verdicts) / len(verdicts) if verdicts else 1.0
+
+
+def _unit(text: str) -> str:
+    """Return a unit under one name; empty for none."""
+    unit = text.lower()
+    return _SAME_UNIT.get(unit, unit if unit in ("ms", "") else unit.removesuffix("s"))
+
+
+def _fits(stated: str, shown: set[str]) -> bool:
+    """Say whether a unit may be one of those shown: a bare number takes any, and "mg" may be short for "mg/dL"."""
+    return any(not unit or unit == stated or stated in unit.split("/") or unit in stated.split("/") for unit in shown)
 
 
 def _agreements(text: str, submission: Mapping[str, Any]) -> list[bool]:

@@ -85,7 +85,8 @@ class Criteria:
     """Everything an episode is graded on.
 
     answer: gold by argument name of the submit tool.
-    end_state: conditions on the state by path ("P1.esi_level"), or on the chart's starting value where untouched.
+    end_state: conditions on the state by path ("P1.esi_level"); where nothing was written, on what the chart says at
+        the start ("P1.medications.warfarin", see `healthgym.world.starting`), None where it says nothing.
     evidence: what must have been seen before the submission; an answer without it is a guess.
     """
 

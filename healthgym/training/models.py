@@ -26,18 +26,22 @@ def load_model(settings: Model, texts: Callable[[], Iterable[str]], *, seed: int
     """
     if settings.tiny is not None:
         tokenizer = train_tokenizer(texts(), settings.tiny.vocab_size)
+        adopt_template(tokenizer)
         model = build_tiny_model(settings.tiny, tokenizer, seed=seed)
     else:
         assert settings.path is not None
         model, tokenizer = _pretrained(settings.path, settings)
-    adopt_template(tokenizer)
     if settings.lora is not None:
         model = apply_lora(model, settings.lora, seed=seed)
     return model, tokenizer
 
 
 def load_saved(folder: Path, settings: Model) -> tuple[Any, Any]:
-    """Return (model, tokenizer) as `save_model` left them, adapters trainable."""
+    """Return (model, tokenizer) as `save_model` left them, adapters trainable.
+
+    Raises:
+        ConfigError: As `load_model`.
+    """
     if not (folder / "adapter_config.json").is_file():
         return _pretrained(str(folder), settings)
     from peft import PeftModel
@@ -59,6 +63,8 @@ def save_model(model: Any, tokenizer: Any, folder: Path, settings: Model) -> Non
 
 def adopt_template(tokenizer: Any) -> None:
     """Make the template that rollouts use the tokenizer's own, so that hints and saved models render alike.
+
+    Adapters are loaded over the base model and its tokenizer, whose template is still the one that needs repair.
 
     Raises:
         ConfigError: The template cannot serve multi-turn episodes.
@@ -107,6 +113,7 @@ def _pretrained(path: str, settings: Model) -> tuple[Any, Any]:
         raise ConfigError(f"model.path {path!r}: its tokenizer names no end-of-turn token (eos_token)")
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token
+    adopt_template(tokenizer)
     return model, tokenizer
 
 

@@ -36,22 +36,29 @@ def source_from(make_policy: MakePolicy = transformers_policy, *, services: Serv
 
     def make(config: RunConfig, model: Any, tokenizer: Any, suite: Suite) -> PolicySource:
         rollout = config.rollout
-        shared = services
-        if shared is None and config.env.index is not None:
-            shared = Services(retriever=open_retriever(config.env.index))
-        limits = [limit for limit in (rollout.max_context, context_limit(model)) if limit is not None]
+        shared = services if services is not None else run_services(config)
         return PolicySource(
             make_policy(config, model, tokenizer),
             episode_maker(suite, services=shared, profile=config.env.prompt_profile, max_turns=config.env.max_turns),
             ChatTemplate(tokenizer),
             max_tokens_per_turn=rollout.max_tokens_per_turn,
             max_completion_tokens=rollout.max_completion_tokens,
-            max_context=min(limits, default=None),
+            max_context=max_context(config, model),
             in_flight=rollout.in_flight,
             reward=reward_config(config),
         )
 
     return make
+
+
+def run_services(config: RunConfig) -> Services | None:
+    """Return what a run's episodes share: the index that `env.index` names, opened; None when it names none."""
+    return Services(retriever=open_retriever(config.env.index)) if config.env.index is not None else None
+
+
+def max_context(config: RunConfig, model: Any) -> int | None:
+    """Return the most tokens of prompt and completion together: the lower of the run's limit and the model's."""
+    return min((n for n in (config.rollout.max_context, context_limit(model)) if n is not None), default=None)
 
 
 def reward_config(config: RunConfig) -> RewardConfig:

@@ -73,10 +73,8 @@ class ToolTrials:
         specs = [self.domain.tools[name] for name in names if name in self.domain.tools]
         world = World(case.charts, services=self.services)
         for spec in [spec for spec in specs if spec.effect == "write"]:
-            try:
-                self.domain.toolkit(world).call(spec.name, draw_arguments(spec, case, rng, self.pool))
-            except Exception:  # logged where the tool itself is tried; this world is only scenery
-                continue
+            arguments = draw_arguments(spec, case, rng, self.pool)
+            self._run(spec, arguments, world, f"after other changes, with valid arguments {_short(arguments)}", case)
         world.advance(LONG_WAIT_MINUTES)
         for spec in [spec for spec in specs if spec.name not in self._ran]:
             for arguments in self._good_arguments(spec, case, None, rng):
@@ -137,18 +135,11 @@ class ToolTrials:
     def _call(
         self, spec: ToolSpec, arguments: Mapping[str, Any], world: World, how: str, case: Case
     ) -> ToolResult | None:
-        """Call a tool on a copy of the world; log an exception, and a change of state that its effect does not allow."""
+        """Call a tool on a copy of the world; log a change of state that its effect does not allow."""
         copy = world.fork()
         before = copy.state.hash()
-        self.calls += 1
-        try:
-            result = self.domain.toolkit(copy).call(spec.name, arguments)
-        except Exception as error:  # finding these is the purpose
-            self.log.add(
-                "tool", spec.name, f"raised {describe(error)}",
-                "Raise ToolError for an agent's mistake, saying what is expected; mend the tool for anything else.",
-                example=f"{case.task.id}: {how}", key=f"raised {type(error).__name__}",
-            )  # fmt: skip
+        result = self._run(spec, arguments, copy, how, case)
+        if result is None:
             return None
         changed = copy.state.hash() != before
         if result.error is not None:
@@ -163,6 +154,21 @@ class ToolTrials:
             self._seen_ids.update(dict.fromkeys(_ID.findall(result.content)))
         self._check_effect(spec.name, spec.effect, changed, case.task.id)
         return result
+
+    def _run(
+        self, spec: ToolSpec, arguments: Mapping[str, Any], world: World, how: str, case: Case
+    ) -> ToolResult | None:
+        """Call a tool on this very world; log what it raises and return None then."""
+        self.calls += 1
+        try:
+            return self.domain.toolkit(world).call(spec.name, arguments)
+        except Exception as error:  # whatever an author's tool raises; finding these is the purpose
+            self.log.add(
+                "tool", spec.name, f"raised {describe(error)}",
+                "Raise ToolError for an agent's mistake, saying what is expected; mend the tool for anything else.",
+                example=f"{case.task.id}: {how}", key=f"raised {type(error).__name__}",
+            )  # fmt: skip
+            return None
 
     def _check_effect(self, name: str, effect: str, changed: bool, example: str) -> None:
         if changed and effect in ("read", "think"):

@@ -46,18 +46,16 @@ class SimulatedPatient:
         Args:
             chart: Hidden facts included.
             question: The agent's words.
-            times_asked: How often this patient was asked about it before.
+            times_asked: How often this patient was asked about the same topic before; see topics_of().
             seed: Episode seed; part of the wording's choice.
         """
         if chart.persona.informant == "none":
             return Answer("The patient does not answer.")
         words = _stems(question)
         built_in = _record_answer(chart, words)
-        scored = [(len(words & _topic_stems(f)), f) for f in chart.findings if f.reveal == "ask"]
-        best = sorted((pair for pair in scored if pair[0]), key=lambda pair: -pair[0])
+        top, best = _best_findings(chart, words)
         if best:
-            top = best[0][0]
-            chosen = tuple(f for score, f in best if score == top)[: self.max_findings]
+            chosen = best[: self.max_findings]
             reticent = _stems(" ".join(chart.persona.reticent_topics))
             if reticent & words and times_asked == 0:
                 return Answer(_voice(chart, "I'd rather not talk about that."))
@@ -66,6 +64,25 @@ class SimulatedPatient:
         if built_in is not None:
             return Answer(_voice(chart, built_in.text), (), built_in.facts)
         return Answer(_voice(chart, "I'm not sure what you mean. Could you ask it another way?"))
+
+
+def topics_of(chart: Chart, question: str) -> frozenset[str]:
+    """Return what a question is about: ids of the findings it fits best, else the part of the record; empty when unclear.
+
+    Two questions that have one in common are about the same topic, however they are worded.
+    """
+    words = _stems(question)
+    _, best = _best_findings(chart, words)
+    if best:
+        return frozenset(finding.id for finding in best)
+    return frozenset(name for name, vocabulary in _RECORD.items() if words & vocabulary)
+
+
+def _best_findings(chart: Chart, words: frozenset[str]) -> tuple[int, tuple[Finding, ...]]:
+    """Return how many topic words fit the best findings that asking reveals, and those findings in the chart's order."""
+    scored = [(len(words & _topic_stems(f)), f) for f in chart.findings if f.reveal == "ask"]
+    top = max((score for score, _ in scored), default=0)
+    return top, tuple(f for score, f in scored if score == top) if top else ()
 
 
 def _record_answer(chart: Chart, words: frozenset[str]) -> Answer | None:
@@ -108,6 +125,7 @@ def _stems(text: str) -> frozenset[str]:
 _ALLERGY = _stems("allergy allergic reaction")
 _MEDICINES = _stems("medication medicine tablet pill drug prescription take")
 _HISTORY = _stems("history past condition illness disease problem diagnosed")
+_RECORD = {"allergies": _ALLERGY, "medications": _MEDICINES, "comorbidities": _HISTORY}
 _TOPICS: dict[tuple[str, ...], frozenset[str]] = {}
 
 

@@ -8,9 +8,11 @@ from typing import Any
 from healthgym.errors import ToolError, nearest
 from healthgym.world.chart import Chart, VitalSigns
 from healthgym.world.orders import Order
-from healthgym.world.patient import Patient, SimulatedPatient
+from healthgym.world.patient import Patient, SimulatedPatient, topics_of
+from healthgym.world.starting import starting_value
 from healthgym.world.state import State
 
+_UNWRITTEN = object()
 FactValue = float | int | str | bool | None
 
 
@@ -85,6 +87,11 @@ class World:
     def vital_signs(self, patient_id: str) -> VitalSigns:
         """Return the vital signs in force now, unless state holds a set under '<patient>.vital_signs'."""
         return self.state.get(f"{patient_id}.vital_signs") or self.chart(patient_id).vital_signs_at(self.minutes)
+
+    def value(self, path: str) -> Any:
+        """Return what holds at a state path now: what was written there, else what the chart says at the start."""
+        written = self.state.get(path, _UNWRITTEN)
+        return starting_value(self.charts, path) if written is _UNWRITTEN else written
 
     def reveal(self, patient_id: str, key: str, value: FactValue = True, unit: str = "") -> None:
         """Record that the agent has now seen fact '<patient_id>.<key>'."""
@@ -163,14 +170,15 @@ class World:
         return answer.text
 
     def _times_asked(self, patient_id: str, question: str) -> int:
-        """Count earlier questions to this patient that share a topic word with `question`."""
-        words = set(question.lower().split())
-        return sum(
-            1
+        """Count earlier questions to this patient about the topic of `question`."""
+        chart = self.chart(patient_id)
+        topics = topics_of(chart, question)
+        earlier = (
+            call.arguments.get("question")
             for call in self.calls
-            if call.arguments.get("patient_id") == patient_id
-            and words & set(str(call.arguments.get("question", "")).lower().split())
+            if call.error is None and call.arguments.get("patient_id") == patient_id
         )
+        return sum(isinstance(asked, str) and bool(topics & topics_of(chart, asked)) for asked in earlier)
 
     def fork(self) -> "World":
         """Return an independent copy of the episode's world at this moment."""

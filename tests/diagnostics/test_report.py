@@ -8,7 +8,7 @@ import pytest
 from synthetic_runs import ramp, rows
 from test_step_metrics import an_episode
 
-from healthgym.diagnostics import append_evaluation, save_versions, write_report
+from healthgym.diagnostics import Run, append_evaluation, save_versions, write_report
 from healthgym.diagnostics.charts import short, smooth, ticks
 from healthgym.diagnostics.run import RunFolderError
 from healthgym.rollout import Trajectory
@@ -168,3 +168,16 @@ def test_axes_have_round_ticks():
 def test_smoothing_keeps_a_constant_and_the_length():
     assert smooth([2.0] * 50) == [2.0] * 50
     assert smooth([5.0]) == [5.0]
+
+
+def test_an_evaluation_that_a_resumed_run_repeats_stands_once(tmp_path):
+    for label, success in (("after step 10", 0.1), ("after step 20", 0.2), ("after step 10", 0.3)):
+        append_evaluation(tmp_path, label, {"success": success, "ci": [0, 1], "n": 4})
+    rows = Run.load(tmp_path).evaluations
+    assert [(row["label"], row["success"]) for row in rows] == [("after step 10", 0.3), ("after step 20", 0.2)]
+
+
+def test_a_line_cut_by_a_kill_does_not_take_the_next_evaluation_with_it(tmp_path):
+    (tmp_path / "evaluations.jsonl").write_text('{"label": "after st')
+    append_evaluation(tmp_path, "after step 10", {"success": 0.1, "ci": [0, 1], "n": 4})
+    assert [row["label"] for row in Run.load(tmp_path).evaluations] == ["after step 10"]

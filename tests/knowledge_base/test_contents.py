@@ -164,7 +164,7 @@ def test_the_digest_changes_with_any_fact(tmp_path, monkeypatch):
     before = kb.digest()
     folder = _copy(tmp_path, monkeypatch)
     assert kb.digest() == before
-    path = folder / "formulary" / "other.yaml"
+    path = folder / "drugs" / "other.yaml"
     path.write_text(path.read_text() + "# a word\n")
     assert kb.digest() != before
     assert len(before) == 64

@@ -35,6 +35,25 @@ def test_the_formulary_is_as_large_as_the_domains_count_on():
     assert len(p.load_interactions()) >= 300
 
 
+def test_every_monograph_stands_in_the_drugs_folder_and_they_load_in_order_of_id():
+    entries = [entry for path in (FOLDER / "drugs").glob("*.yaml") for entry in read_yaml(path)]
+    assert list(p.load_drugs()) == sorted(entry["id"] for entry in entries)
+    assert not [
+        path for path in FOLDER.rglob("*.yaml") if "usual_dose" in path.read_text() and path.parent.name != "drugs"
+    ]
+
+
+def test_a_drug_that_stands_in_two_files_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "drugs").mkdir()
+    for name in ("first", "second"):
+        (tmp_path / "drugs" / f"{name}.yaml").write_text(
+            "- {id: warfarin, name: warfarin, classes: [anticoagulant], indications: [atrial_fibrillation], source: label}"
+        )
+    monkeypatch.setattr(p, "FOLDER", tmp_path)
+    with pytest.raises(ContentError, match="drug 'warfarin' stands in another file too"):
+        p.load_drugs.__wrapped__()
+
+
 def test_every_file_of_rules_is_read():
     entries = [entry for path in (FOLDER / "interactions").glob("*.yaml") for entry in read_yaml(path)]
     named = {frozenset((e["a"], e["b"])) for e in entries if e["a"] in p.load_drugs() and e["b"] in p.load_drugs()}

@@ -3,6 +3,7 @@
 import gzip
 import json
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from healthgym.errors import ContentError
 from healthgym.retrieval import Passage, read_corpus, read_passages, write_passages
 from healthgym.retrieval.chunking import chunk_text, split_sentences
+from healthgym.retrieval.store import PassageStore
 from healthgym.retrieval.tokens import singular, tokenize
 
 ROW = {"id": "a", "title": "T", "text": "x", "source": "s", "licence": "CC0-1.0"}
@@ -123,3 +125,8 @@ def test_words_are_lower_case_singular_and_keep_decimals():
         "gas",
         "disease",
     ]
+
+
+def test_a_store_that_cannot_give_its_passages_cannot_be_made():
+    with pytest.raises(TypeError, match="__getitem__"):
+        PassageStore(np.empty((0, 2), np.uint64), np.empty((0, 2), np.uint16), {}, {})

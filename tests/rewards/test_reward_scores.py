@@ -25,6 +25,15 @@ def test_accuracy_is_the_weighted_mean_of_answer_fields_and_end_state(make_recor
     assert parts == {"answer.level": 0.4, "answer.bed": 1.0, "state.P1.level": 1.0}
 
 
+def test_an_end_state_that_nothing_was_written_to_is_judged_on_the_chart(make_record):
+    # The chart says 70 kg; a written value takes its place, None included, and what no chart knows is None.
+    kept = {"end_state": {"P1.weight_kg": {"ge": 70}}, "answer": {}, "submission": {"level": 2}}
+    assert accuracy(make_record(**kept))[0] == 1.0
+    assert accuracy(make_record(**kept, state=[("P1.weight_kg", 60)]))[0] == 0.0
+    assert accuracy(make_record(**kept, state=[("P1.weight_kg", None)]))[0] == 0.0
+    assert accuracy(make_record(**{**kept, "end_state": {"P1.protocol": None, "P9.weight_kg": None}}))[0] == 1.0
+
+
 def test_an_end_state_counts_only_once_something_is_submitted(make_record):
     record = make_record(end_state={"P1.level": 2}, state=[("P1.level", 2)])
     assert accuracy(record)[0] == 0.0
@@ -119,6 +128,14 @@ def say(text):
         ([say("BP is 84 mmHg."), tool('{"systolic_bp_mmhg": 84}')], 0.0),  # stated before it was seen
         ([tool("spo2 91, temp 38.2"), say("SpO2 91 %, temperature 37.2 C")], 0.5),
         ([tool("dose limit 1,200 mg"), say("At most 1,200 mg.")], 1.0),  # a thousands mark is no second number
+        ([tool("potassium 5.1 mmol/L"), say("Potassium is 5.1 mg/dL.")], 0.0),
+        ([tool("potassium 5.1 mmol/L"), say("Potassium is 5.1 mEq/L, or 5.1 mmol/l.")], 1.0),
+        ([tool("potassium 5.1 mmol/L"), say("Potassium is 5.1.")], 1.0),
+        ([tool("potassium 5.1 mmol/L"), tool("ferritin 5.1"), say("It is 5.1 mg/dL.")], 1.0),  # once without a unit
+        ([tool("glucose 90 mg/dL"), say("Glucose 90 mg.")], 1.0),  # short for mg/dL
+        ([tool("heart rate 80/min, 1 year old"), say("80 bpm, age 1 years")], 1.0),
+        ([tool("weighs 12 kg"), say("Give 12 mg.")], 0.0),
+        ([tool("weighs 12 kg"), say("Give 12 mg/kg.")], 1.0),  # a unit that is not read in full is not judged
         ([say("ESI level 2 it is.")], 1.0),
         ([say("ESI level 4 it is.")], 0.0),
     ],

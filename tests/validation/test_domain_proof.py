@@ -2,11 +2,15 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from healthgym.authoring.scaffold import new_domain
 from healthgym.registry import load_domain
 from healthgym.validation import MAX_ATTACKER_REWARD, MAX_ATTACKER_SUCCESS, validate
+from healthgym.validation.arguments import ValuePool
+from healthgym.validation.failures import FailureLog
+from healthgym.validation.tool_trials import ToolTrials
 
 
 @pytest.fixture
@@ -227,3 +231,20 @@ def test_a_gold_that_is_an_everyday_word_is_no_leak_in_the_prompt(spoiled):
     ]
     whats = [failure["what"] for failure in spoiled("tasks.py", swaps=swaps)["failures"]]
     assert whats and not any("gives away" in what for what in whats)
+
+
+def test_a_tool_that_crashes_only_after_other_changes_is_named(tmp_path):
+    # The trial of tools that have not run yet first uses every write tool; what one of them raises there is a failure too.
+    folder = tmp_path / "fever"
+    new_domain(folder)
+    path = folder / "toolkit.py"
+    path.write_text(
+        path.read_text().replace("        self.world.state.append(", "        1 / 0\n        self.world.state.append(")
+    )
+    domain, log = load_domain(folder), FailureLog()
+    case = domain.families["fever_dose"].case(domain.name, "train", 0)
+    trials = ToolTrials(domain, ValuePool.from_tasks([case.task]), log)
+    trials._try_late(case, ["give_paracetamol"], np.random.default_rng(0))
+    assert (
+        "after other changes" in failure({"failures": log.to_list()}, "tool", "raised ZeroDivisionError")["examples"][0]
+    )

@@ -4,7 +4,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from healthgym.errors import ToolError
-from healthgym.world import Allergy, Chart, Finding, Medication, Persona, State, VitalSigns, World
+from healthgym.world import (
+    Allergy,
+    Chart,
+    ExecutedCall,
+    Finding,
+    LabResult,
+    Medication,
+    Persona,
+    State,
+    VitalSigns,
+    World,
+)
 
 
 def chart(**changes):
@@ -114,3 +125,49 @@ def test_an_unknown_patient_is_named_with_those_there_are():
         assert "P1" in str(error)
     else:
         raise AssertionError("an unknown patient was accepted")
+
+
+def asked(world, question):
+    """Ask as an episode does: the call is recorded once it has run."""
+    answer = world.ask("P1", question)
+    world.calls.append(ExecutedCall("ask_patient", {"patient_id": "P1", "question": question}, "read", 0, 0.0))
+    return answer
+
+
+def reticent_world():
+    drink = Finding(
+        id="drinking", reveal="ask", present=True, text="a bottle a day", lay="A bottle a day.", topics=("alcohol",)
+    )
+    findings = (*chart().findings, drink)
+    return World({"P1": chart(findings=findings, persona=Persona(reticent_topics=("alcohol",)))})
+
+
+def test_a_reticent_patient_opens_up_only_when_asked_about_the_same_topic_again():
+    world = reticent_world()
+    asked(world, "Do you have any pain in your arm?")
+    asked(world, "Do you have any allergies?")
+    assert asked(world, "Do you have any alcohol?") == "I'd rather not talk about that."
+    assert not world.knows("P1.findings.drinking")
+    assert asked(world, "How much alcohol is it?") == "A bottle a day."
+
+
+def test_a_refused_call_does_not_count_as_a_question():
+    world = reticent_world()
+    call = ExecutedCall(
+        "ask_patient", {"patient_id": "P1", "question": "Any alcohol?"}, "read", 0, 0.0, error="too late"
+    )
+    world.calls.append(call)
+    assert world.ask("P1", "Any alcohol?") == "I'd rather not talk about that."
+
+
+def test_a_path_that_was_never_written_reads_the_chart_under_the_names_of_facts():
+    world = World({"P1": chart(lab_results={"potassium": LabResult(analyte="potassium", value=5.1)}, extra={"bed": 3})})
+    expected = {
+        "P1.age_years": 50, "P1.vital_signs.heart_rate_per_min": 80, "P1.findings.murmur": True,
+        "P1.lab_results.potassium": 5.1, "P1.medications.warfarin": 3.0, "P1.medications.warfarin.times_per_day": 1.0,
+        "P1.allergies.penicillin": True, "P1.allergies.latex": None, "P1.extra.bed": 3, "P1.finding": None,
+        "P1.esi_level": None, "P2.age_years": None,
+    }  # fmt: skip
+    assert {path: world.value(path) for path in expected} == expected
+    world.state.set("P1.medications.warfarin", 0.0)
+    assert world.value("P1.medications.warfarin") == 0.0

@@ -11,7 +11,7 @@ from .assembly import Finding, make_case
 from .charts import make_chart
 from .knowledge import held_out, pair_key
 from .remedies import Remedy
-from .sampling import Regimen, accompany, difficulty_of, prescribable
+from .sampling import Regimen, accompany, choose, difficulty_of, prescribable
 
 ATTEMPTS = 200
 
@@ -22,8 +22,8 @@ def duplication(draw: Draw) -> Case:
     difficulty = difficulty_of(draw)
     pairs_by_class = {name: pairs for name in DUPLICATION_CLASSES if (pairs := _pairs(draw, name))}
     for _ in range(ATTEMPTS):
-        group = sorted(pairs_by_class)[int(draw.rng.integers(len(pairs_by_class)))]
-        pair = pairs_by_class[group][int(draw.rng.integers(len(pairs_by_class[group])))]
+        pairs = pairs_by_class[choose(draw, tuple(pairs_by_class))]
+        pair = pairs[choose(draw, tuple(pairs))]
         regimen = Regimen()
         shared = [item for item in load_drugs()[pair[0]].indications if item in load_drugs()[pair[1]].indications]
         if not shared or not all(regimen.add(drug, draw.rng, indication=shared[0]) for drug in pair):
@@ -49,8 +49,8 @@ def duplication(draw: Draw) -> Case:
     raise TaskError(f"duplication {draw.split} {draw.index}: no pair made a case")
 
 
-def _pairs(draw: Draw, group: str) -> list[tuple[str, str]]:
-    """Return pairs of a class that this split may meet: with a held-out drug in test_ood, without elsewhere."""
+def _pairs(draw: Draw, group: str) -> dict[str, tuple[str, str]]:
+    """Return pairs of a class, by their key, that this split may meet: with a held-out drug in test_ood, without elsewhere."""
     members = [drug for drug in drugs_of_class(group) if prescribable(drug) and drug != "aspirin"]
     wants = draw.split == "test_ood"
-    return [pair for pair in combinations(members, 2) if bool(held_out() & set(pair)) is wants]
+    return {pair_key(*pair): pair for pair in combinations(members, 2) if bool(held_out() & set(pair)) is wants}

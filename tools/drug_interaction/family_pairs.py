@@ -1,6 +1,6 @@
 """Families about two drugs that do not go together: graded, found in a list, or hidden in the shopping bag."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from healthgym.errors import TaskError
@@ -19,7 +19,7 @@ from .charts import make_chart
 from .knowledge import pair_key
 from .regimen import OTC_FINDING, at_start
 from .remedies import Remedy, remedy_of
-from .sampling import Regimen, accompany, difficulty_of, may_cause, prescribable, rank
+from .sampling import Regimen, accompany, choose, difficulty_of, may_cause, prescribable, rank
 
 ATTEMPTS = 400
 OTC_QUESTION = "Do you take any herbal or over-the-counter products from the pharmacy or shop?"
@@ -170,24 +170,21 @@ def _lesser(chart: Chart) -> list[str]:
 
 
 def _usable(draw: Draw) -> list[Interaction]:
-    """Return the interactions of drugs that can stand on a chart, in this split, in a fixed order."""
-    found = [
+    """Return the interactions of drugs that can stand on a chart, in this split."""
+    return [
         item for item in load_interactions() if all(map(prescribable, item.pair)) and may_cause(draw, item.a, item.b)
     ]
-    return sorted(found, key=lambda item: pair_key(item.a, item.b))
 
 
-def _drawn(draw: Draw, options: list[Interaction]) -> list[Interaction]:
-    """Return the interactions to try, in random order, rules taking turns so that no large class crowds out the rest."""
-    by_kind: dict[tuple[str, str, str], list[Interaction]] = {}
+def _drawn(draw: Draw, options: list[Interaction]) -> Iterator[Interaction]:
+    """Yield the interactions to try, in random order, rules taking turns so that no large class crowds out the rest."""
+    by_kind: dict[str, dict[str, Interaction]] = {}
     for item in options:
-        by_kind.setdefault((item.mechanism, item.action, item.severity), []).append(item)
-    kinds = sorted(by_kind)
-    order: list[Interaction] = []
+        kind = f"{item.mechanism} {item.action} {item.severity}"
+        by_kind.setdefault(kind, {})[pair_key(item.a, item.b)] = item
     for _ in range(min(ATTEMPTS, 4 * len(options))):
-        group = by_kind[kinds[int(draw.rng.integers(len(kinds)))]]
-        order.append(group[int(draw.rng.integers(len(group)))])
-    return order
+        group = by_kind[choose(draw, tuple(by_kind))]
+        yield group[choose(draw, tuple(group))]
 
 
 def _regimen(

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from hashlib import blake2b
 
 import numpy as np
 
@@ -127,7 +128,7 @@ def accompany(
     """
     wanted = len(regimen.drugs) + count
     before = duplications(regimen.drugs)
-    for drug in map(str, draw.rng.permutation(chronic_drugs())):
+    for drug in shuffled(draw, chronic_drugs()):
         if len(regimen.drugs) >= wanted:
             return
         if drug in regimen.drugs or not fits(drug) or (draw.split != "test_ood" and drug in held_out()):
@@ -144,7 +145,20 @@ def difficulty_of(draw: Draw) -> str:
 
 
 def choose(draw: Draw, options: Sequence[str]) -> str:
-    """Return one of some sorted ids. Raises TaskError when there is none."""
+    """Return one of some ids. Raises TaskError when there is none.
+
+    Every id draws a lot of its own and the lowest wins, so a drug added later changes only the draws that it wins.
+    """
     if not options:
         raise TaskError(f"{draw.family}: nothing to draw from in split {draw.split}; widen held_out.yaml or the family")
-    return str(options[int(draw.rng.integers(len(options)))])
+    return min(options, key=_lots(draw))
+
+
+def shuffled(draw: Draw, options: Sequence[str]) -> list[str]:
+    """Return ids in random order; a drug added later leaves the order of the others alone."""
+    return sorted(options, key=_lots(draw))
+
+
+def _lots(draw: Draw) -> Callable[[str], bytes]:
+    salt = int(draw.rng.integers(2**62)).to_bytes(8, "big")
+    return lambda name: blake2b(name.encode(), digest_size=8, key=salt).digest()

@@ -9,7 +9,9 @@ import pytest
 from healthgym.knowledge_base.pharmacology import load_interactions
 from healthgym.registry import load_domain
 from healthgym.tasks import SPLITS, Suite
+from healthgym.tasks.families import Draw
 from healthgym.tools.drug_interaction.knowledge import held_out, parameters_to_follow
+from healthgym.tools.drug_interaction.sampling import choose, shuffled
 from healthgym.tools.drug_interaction.toolkit import DrugInteractionToolkit
 from healthgym.validation.arguments import ValuePool
 from healthgym.validation.attackers import ATTACKS, Field, blind_attacks
@@ -39,6 +41,25 @@ def test_every_oracle_earns_exactly_one():
             case.task.id
         )
         assert not played.grade.hazards, case.task.id
+
+
+def test_a_drug_added_later_changes_only_the_draws_that_it_wins():
+    # 200 seeds, 20 drugs: the 21st wins about 200 / 21, some 10 draws, and leaves every other draw and order alone.
+    drugs = [f"drug_{number:02d}" for number in range(20)]
+    changed = 0
+    for seed in range(200):
+        first, second = (draw_of(seed), draw_of(seed))
+        before, after = choose(first, drugs), choose(second, [*drugs[:7], "new", *drugs[7:]])
+        assert after in (before, "new")
+        changed += after == "new"
+        order = shuffled(second, [*drugs[:7], "new", *drugs[7:]])
+        assert shuffled(first, drugs) == [drug for drug in order if drug != "new"]
+    assert 1 <= changed <= 25
+
+
+def draw_of(seed):
+    rng = np.random.default_rng(seed)
+    return Draw(domain="drug_interaction", family="beers", split="train", index=seed, seed=seed, rng=rng)
 
 
 def test_there_are_enough_tasks_of_every_split_and_difficulty():
