@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 from healthgym.cli.launch import run_recipe
+from healthgym.cli.progress import tell_steps, tell_warm_start
 from healthgym.errors import HealthgymError
+from healthgym.training.loading import load_config
 
 
 def main() -> int:
@@ -19,13 +21,26 @@ def main() -> int:
     parser.add_argument("--run-dir", type=Path, help="folder of the run; runs/RECIPE when absent")
     arguments = parser.parse_args()
     try:
-        result = run_recipe(arguments.config, arguments.overrides, arguments.run_dir)
+        config = load_config(arguments.config, arguments.overrides)
+        supervised = config.warm_start.steps if config.warm_start else 0
+        result = run_recipe(
+            arguments.config,
+            arguments.overrides,
+            arguments.run_dir,
+            on_step=tell_steps(config.optim.steps, tell),
+            on_warm_start=tell_warm_start(supervised, tell),
+        )
     except HealthgymError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 2
     if result is not None:
         print(json.dumps(result, default=str))
     return 0
+
+
+def tell(line: str) -> None:
+    """Print a line of progress; the standard output keeps the result alone."""
+    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

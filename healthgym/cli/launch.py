@@ -15,12 +15,18 @@ if TYPE_CHECKING:
     from healthgym.world import Services
 
 OnStep = Callable[[int, Mapping[str, float]], None]
+OnLoss = Callable[[int, float], None]
 EVAL_SPLIT, EVAL_TASKS = "val", 64
 """Held-out measurement during a run: at most this many tasks, the same ones each time."""
 
 
 def run_recipe(
-    recipe: Path, overrides: Sequence[str] = (), run_dir: Path | None = None, *, on_step: OnStep | None = None
+    recipe: Path,
+    overrides: Sequence[str] = (),
+    run_dir: Path | None = None,
+    *,
+    on_step: OnStep | None = None,
+    on_warm_start: OnLoss | None = None,
 ) -> dict[str, Any] | None:
     """Train a recipe and return {run_dir, steps, metrics}, or None on processes other than the main one.
 
@@ -29,6 +35,7 @@ def run_recipe(
         overrides: `a.b=c` settings laid over it.
         run_dir: Folder of the run; runs/RECIPE when None. A folder that holds the same run continues it.
         on_step: Called with each step's row, on the main process alone.
+        on_warm_start: Called with each supervised step's number and loss, likewise.
 
     Raises:
         ConfigError: the recipe cannot be used; says where and why.
@@ -38,7 +45,7 @@ def run_recipe(
 
     config = load_config(recipe, overrides)
     folder = run_dir if run_dir is not None else Path("runs") / recipe.stem
-    result = launch(config, folder, on_step=on_step)
+    result = launch(config, folder, on_step=on_step, on_warm_start=on_warm_start)
     from accelerate import PartialState
 
     processes = PartialState()
@@ -49,7 +56,9 @@ def run_recipe(
     return {"run_dir": str(result.run_dir), "steps": result.steps, "metrics": dict(result.metrics)}
 
 
-def launch(config: "RunConfig", run_dir: Path, *, on_step: OnStep | None = None) -> "TrainResult":
+def launch(
+    config: "RunConfig", run_dir: Path, *, on_step: OnStep | None = None, on_warm_start: OnLoss | None = None
+) -> "TrainResult":
     """Run a config in this process, measuring held-out tasks where it asks for that."""
     try:
         from accelerate import PartialState
@@ -70,6 +79,7 @@ def launch(config: "RunConfig", run_dir: Path, *, on_step: OnStep | None = None)
         run_dir=run_dir,
         evaluate=evaluator(config, run_dir if is_main else None) if config.eval.every else None,
         on_step=on_step if is_main else None,
+        on_warm_start=on_warm_start,
     )
 
 

@@ -1,15 +1,12 @@
 """`healthgym train`: runs a recipe, a line a step, and says at the end where the run lies."""
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from healthgym.cli.output import Json, errors, print_json, print_json_line
-
-SHOWN = ("reward", "success", "tool_calls", "length", "loss", "kl", "lambda", "hints_fired")
-"""Quantities of the progress line, as `healthgym.diagnostics.names.NAMES` finds them."""
+from healthgym.cli.progress import tell_steps, tell_warm_start
 
 
 def train(
@@ -44,21 +41,17 @@ def train(
         typer.echo(dump_config(config), nl=False)
         return None
 
-    def tell(step: int, row: Mapping[str, float]) -> None:
+    def tell(line: str) -> None:
         if not as_json:
-            errors.print(progress_line(step, config.optim.steps, row), markup=False)
+            errors.print(line, markup=False)
 
-    print_json_line(run_recipe(recipe, overrides or (), run_dir, on_step=tell))
+    supervised = config.warm_start.steps if config.warm_start else 0
+    result = run_recipe(
+        recipe,
+        overrides or (),
+        run_dir,
+        on_step=tell_steps(config.optim.steps, tell),
+        on_warm_start=tell_warm_start(supervised, tell),
+    )
+    print_json_line(result)
     return None
-
-
-def progress_line(step: int, steps: int, row: Mapping[str, float]) -> str:
-    """Return one line on a step."""
-    from healthgym.diagnostics.names import NAMES
-
-    parts = [f"step {step}/{steps}"]
-    for quantity in SHOWN:
-        value = next((row[name] for name in NAMES[quantity] if name in row), None)
-        if value is not None:
-            parts.append(f"{quantity} {value:.4g}")
-    return "  ".join(parts)

@@ -74,6 +74,7 @@ def arm_config(name: str, seed: int) -> "RunConfig":
 def _warm_start(configs: Mapping[str, "RunConfig"], out: Path, tell: Tell) -> Path:
     """Warm-start the model once and lay a copy into every arm's folder."""
     from healthgym.cli.launch import make_policy
+    from healthgym.cli.progress import tell_warm_start
     from healthgym.training.policy_source import source_from
     from healthgym.training.run import prepare
 
@@ -82,7 +83,7 @@ def _warm_start(configs: Mapping[str, "RunConfig"], out: Path, tell: Tell) -> Pa
     assert settings is not None
     if not (out / first / "start").is_dir():
         tell(f"warm start: {settings.steps} supervised steps on {settings.demonstrations} partial-skill demonstrations")
-    start = prepare(configs[first], out / first, source_from(make_policy))
+    start = prepare(configs[first], out / first, source_from(make_policy), tell_warm_start(settings.steps, tell))
     for name in others:
         target = out / name / "start"
         if not target.is_dir():

@@ -32,7 +32,7 @@ from healthgym.training.source import EpisodeSource, SourceFactory, mix_seed
 from healthgym.training.startup import check_distribution, check_lengths, check_settings
 from healthgym.training.teacher_context import HintRenderer
 from healthgym.training.trainer import EpisodeTrainer
-from healthgym.training.warm_start import restore_forward, warm_start
+from healthgym.training.warm_start import OnLoss, restore_forward, warm_start
 
 Evaluate = Callable[[Any, Any, int], Metrics]
 """Measures (model, tokenizer, steps done) on held-out tasks."""
@@ -61,6 +61,7 @@ def train(
     make_source: SourceFactory | None = None,
     evaluate: Evaluate | None = None,
     on_step: Callable[[int, Metrics], None] | None = None,
+    on_warm_start: OnLoss | None = None,
 ) -> TrainResult:
     """Run a config to its end in `run_dir`, continuing what is there.
 
@@ -73,6 +74,7 @@ def train(
         make_source: Builds what makes the episodes; None samples with the engine that `rollout.engine` names.
         evaluate: Held-out measurement, called every `eval.every` steps.
         on_step: Called with each step's row.
+        on_warm_start: Called after each supervised step.
 
     Raises:
         ConfigError: A start-up check refuses, or the folder belongs to another run.
@@ -87,7 +89,7 @@ def train(
 
     suite = load_suite(*config.env.domains)
     task_ids = run_tasks(config, suite)
-    model, tokenizer = _starting_model(config, folder, suite, task_ids, make_source)
+    model, tokenizer = _starting_model(config, folder, suite, task_ids, make_source, on_warm_start)
     checkpoint = latest_checkpoint(folder.checkpoints) if processes.is_main_process else None
     checkpoint = _shared(checkpoint, processes)
     source = make_source(config, model, tokenizer, suite)
@@ -126,7 +128,7 @@ def train(
     )
 
 
-def prepare(config: RunConfig, run_dir: Path, make_source: SourceFactory) -> Path:
+def prepare(config: RunConfig, run_dir: Path, make_source: SourceFactory, on_warm_start: OnLoss | None = None) -> Path:
     """Make the model that reinforcement learning starts from, unless it is there, and return its folder.
 
     `train` does this by itself; runs that must begin alike copy the folder into each other before they start.
@@ -135,7 +137,7 @@ def prepare(config: RunConfig, run_dir: Path, make_source: SourceFactory) -> Pat
     folder = RunFolder(Path(run_dir), writes=PartialState().is_main_process)
     folder.claim(config)
     suite = load_suite(*config.env.domains)
-    _starting_model(config, folder, suite, run_tasks(config, suite), make_source)
+    _starting_model(config, folder, suite, run_tasks(config, suite), make_source, on_warm_start)
     return folder.path / "start"
 
 
@@ -146,7 +148,12 @@ def run_tasks(config: RunConfig, suite: Suite) -> list[str]:
 
 
 def _starting_model(
-    config: RunConfig, folder: RunFolder, suite: Suite, task_ids: list[str], make_source: SourceFactory
+    config: RunConfig,
+    folder: RunFolder,
+    suite: Suite,
+    task_ids: list[str],
+    make_source: SourceFactory,
+    on_warm_start: OnLoss | None,
 ) -> tuple[Any, Any]:
     """Return the model reinforcement learning starts from, warm-started and saved whole the first time."""
     start = folder.path / "start"
@@ -177,6 +184,7 @@ def _starting_model(
             seed=config.seed,
             bf16=config.model.dtype == "bfloat16",
             max_length=config.rollout.max_context or context_limit(model),
+            on_step=on_warm_start if PartialState().is_main_process else None,
         )
         shutil.rmtree(folder.path / ".warm_start", ignore_errors=True)
     if settings is None and config.model.tiny is None and config.model.lora is None:

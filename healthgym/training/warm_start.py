@@ -1,6 +1,6 @@
 """Supervised warm start: TRL's SFTTrainer on the tokens of finished episodes, with loss on the assistant's alone."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,8 @@ from healthgym.rollout import Trajectory
 from healthgym.training.teacher_context import HintRenderer, teacher_sequence
 
 IGNORED = -100
+OnLoss = Callable[[int, float], None]
+"""Told steps done and that step's loss, in nats a token."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ def warm_start(
     seed: int = 0,
     bf16: bool = False,
     max_length: int | None = None,
+    on_step: OnLoss | None = None,
 ) -> dict[str, float]:
     """Train `model` in place on demonstrations and return what was done.
 
@@ -79,6 +82,7 @@ def warm_start(
         seed: Seeds the order of examples.
         bf16: Train under bfloat16 autocast.
         max_length: Longest example in tokens.
+        on_step: Called after each step.
 
     Returns:
         `loss` (mean of the last tenth of the steps, in nats a token), `steps`, `examples` and `too_long`.
@@ -116,7 +120,7 @@ def warm_start(
         max_length=None,
     )
     set_seed(seed)
-    losses = _Losses()
+    losses = _Losses(on_step)
     trainer = SFTTrainer(
         model=model, args=arguments, train_dataset=rows, processing_class=tokenizer, callbacks=[losses]
     )
@@ -139,9 +143,12 @@ def restore_forward(model: Any) -> None:
 
 
 class _Losses(TrainerCallback):
-    def __init__(self) -> None:
+    def __init__(self, on_step: OnLoss | None) -> None:
         self.values: list[float] = []
+        self.on_step = on_step
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **kwargs: Any) -> None:
         if logs and "loss" in logs:
             self.values.append(logs["loss"])
+            if self.on_step is not None:
+                self.on_step(state.global_step, logs["loss"])

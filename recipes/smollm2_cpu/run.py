@@ -9,9 +9,11 @@ from pathlib import Path
 from prepare import convert
 
 from healthgym.cli.launch import run_recipe
+from healthgym.cli.progress import tell_steps, tell_warm_start
 from healthgym.diagnostics import write_report
 from healthgym.errors import HealthgymError
 from healthgym.retrieval import build_index
+from healthgym.training.loading import load_config
 
 FOLDER = Path(__file__).parent
 
@@ -35,7 +37,15 @@ def main() -> int:
         overrides.append(f"env.index={arguments.index}")
     started = time.monotonic()
     try:
-        result = run_recipe(FOLDER / "recipe.yaml", overrides, arguments.run_dir, on_step=tell)
+        config = load_config(FOLDER / "recipe.yaml", overrides)
+        supervised = config.warm_start.steps if config.warm_start else 0
+        result = run_recipe(
+            FOLDER / "recipe.yaml",
+            overrides,
+            arguments.run_dir,
+            on_step=tell_steps(config.optim.steps, tell),
+            on_warm_start=tell_warm_start(supervised, tell),
+        )
     except HealthgymError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 2
@@ -45,13 +55,10 @@ def main() -> int:
     return 0
 
 
-def tell(step: int, row: dict[str, float]) -> None:
-    """Print one line a step."""
-    shown = {name: round(row[name], 3) for name in SHOWN if name in row}
-    print(f"step {step}: {shown}", file=sys.stderr, flush=True)
+def tell(line: str) -> None:
+    """Print a line of progress; the standard output keeps the result alone."""
+    print(line, file=sys.stderr, flush=True)
 
-
-SHOWN = ("episode/success", "episode/tool_calls", "completions/mean_length", "tt_opd/kl", "tt_opd/lambda", "step_time")
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from healthgym.cli.train import progress_line
+from healthgym.cli.progress import progress_line
 
 SPLITS = ("train", "val", "test", "test_ood")
 

@@ -19,21 +19,21 @@ def journey(tmp_path_factory):
 def test_reinforcement_learning_raises_held_out_success(journey):
     _, results = journey
     start = results["warm_start"]["success"]
-    # n = 256, so one standard error of a rate is at most 0.031; the gains seen are 0.11 to 0.28 (recipes/quickstart).
+    # n = 256, so one standard error of a rate is at most 0.031; the gains seen are above 0.3 (recipes/quickstart).
     arms = [results[name]["success"] for name in ("grpo_cosine", "tt_opd")]
-    assert 0.1 < start < 0.6
-    assert max(arms) > start + 0.05
-    assert min(arms) > start - 0.05
+    assert 0.05 < start < 0.4
+    assert max(arms) > start + 0.2
+    assert min(arms) > start + 0.1
 
 
 @pytest.mark.slow
 def test_the_mechanisms_of_tt_opd_were_alive(journey):
     out, results = journey
-    assert 0 < results["tt_opd"]["hints_fired"] <= 80 * 64  # at most one an episode
+    assert 0 < results["tt_opd"]["hints_fired"] <= 60 * 64  # at most one an episode
     assert results["tt_opd"]["teacher_updates"] > 0
     assert results["grpo_cosine"]["hints_fired"] == 0
     rows = [json.loads(line) for line in (out / "tt_opd" / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [row["step"] for row in rows] == list(range(1, 81))
+    assert [row["step"] for row in rows] == list(range(1, 61))
     assert max(row["tt_opd/kl"] for row in rows) > 0
     lambdas = [row["tt_opd/lambda"] for row in rows]
     assert lambdas == sorted(lambdas, reverse=True)
