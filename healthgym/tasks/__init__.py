@@ -1,6 +1,6 @@
 """Tasks: what is asked, what counts as right, what is dangerous, and the calls that prove it can be solved."""
 
-from healthgym.tasks.answers import AnswerField, grade_answer
+from healthgym.tasks.answers import AnswerField, grade_answer, grade_field, grade_items
 from healthgym.tasks.criteria import Budget, Criteria, Evidence, Hazard, HazardHit, Order
 from healthgym.tasks.families import Case, TaskFamily, task_family
 from healthgym.tasks.predicates import matches
@@ -23,6 +23,8 @@ __all__ = [
     "Task",
     "TaskFamily",
     "grade_answer",
+    "grade_field",
+    "grade_items",
     "load_suite",
     "matches",
     "task_family",

@@ -85,7 +85,8 @@ class Criteria:
     """Everything an episode is graded on.
 
     answer: gold by argument name of the submit tool.
-    end_state: conditions on the state by path ("P1.esi_level"), or on the chart's starting value where untouched.
+    end_state: conditions on the state by path ("P1.esi_level"): a value, operators, or an AnswerField, which gives partial
+        credit and a weight ("P1.discharge_note": AnswerField(gold=("warfarin", "INR on Monday"), compare="mentions")).
     evidence: what must have been seen before the submission; an answer without it is a guess.
     """
 

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What one call gave: the text the agent sees, and whether it was a mistake."""
+    """What one call gave: the text the agent sees, and whether it was a mistake.
+
+    arguments: as validated, JSON-like: a model given to the tool is an object here, so that records can be compared.
+    """
 
     tool: str
     arguments: dict[str, Any]
@@ -63,7 +66,7 @@ class Toolkit:
             value = self._run(spec, typed)
         except ToolError as error:
             return ToolResult(name, dict(arguments), f"Error: {error}", str(error), spec.effect)
-        return ToolResult(name, typed, render(value), None, spec.effect)
+        return ToolResult(name, _plain(typed), render(value), None, spec.effect)
 
     def _run(self, spec: ToolSpec, typed: dict[str, Any]) -> Any:
         owner = self._owners.get(spec.name)
@@ -104,6 +107,15 @@ def _gather(cls: type[Toolkit]) -> tuple[dict[str, ToolSpec], dict[str, type[Too
                 raise ContentError(f"{cls.__name__}.shared: {item!r} is not a tool; decorate it with @tool")
             add(replace(spec, domain="shared"), None)
     return specs, owners
+
+
+def _plain(value: Any) -> Any:
+    """Return validated arguments as JSON-like data; parts of a model that were left out stay out."""
+    if isinstance(value, BaseModel):
+        return {name: _plain(item) for name, item in value if item is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
 
 
 def render(value: Any) -> str:
