@@ -32,6 +32,7 @@ def episode_maker(
     services: Services | None = None,
     profile: PromptProfile = "full",
     max_turns: int | None = None,
+    images: bool = False,
 ) -> MakeEpisode:
     """Return a function that starts the episode of a job.
 
@@ -40,12 +41,15 @@ def episode_maker(
         services: What episodes share.
         profile: How much the prompt says.
         max_turns: Lowers the tasks' own limit.
+        images: Whether messages hold images for a vision model, or captions alone.
     """
 
     def make(job: Job) -> Episode:
         case = suite.case(job.task_id)
         domain = suite.domains[case.task.domain]
-        return Episode(case, domain, services=services, profile=profile, max_turns=max_turns, seed=job.seed)
+        return Episode(
+            case, domain, services=services, profile=profile, max_turns=max_turns, seed=job.seed, images=images
+        )
 
     return make
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from healthgym.errors import ContentError, ToolError, nearest
 from healthgym.toolkit.decorator import spec_of
+from healthgym.toolkit.pictures import Picture, Shown
 from healthgym.toolkit.spec import ToolSpec
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ class ToolResult:
     content: str
     error: str | None = None
     effect: str = "read"
+    pictures: tuple[Picture, ...] = ()
 
 
 class Toolkit:
@@ -66,7 +68,12 @@ class Toolkit:
             value = self._run(spec, typed)
         except ToolError as error:
             return ToolResult(name, dict(arguments), f"Error: {error}", str(error), spec.effect)
-        return ToolResult(name, _plain(typed), render(value), None, spec.effect)
+        pictures = value.pictures if isinstance(value, Shown) else ()
+        return ToolResult(name, _plain(typed), render(value), None, spec.effect, pictures)
+
+    def picture(self, image_id: str) -> Picture:
+        """Return the picture that a task's `image_ids` name; a domain whose prompts show images overrides it."""
+        raise ContentError(f"{type(self).__name__} has no picture({image_id!r}); define it to show task.image_ids")
 
     def _run(self, spec: ToolSpec, typed: dict[str, Any]) -> Any:
         owner = self._owners.get(spec.name)
@@ -120,8 +127,8 @@ def _plain(value: Any) -> Any:
 
 def render(value: Any) -> str:
     """Return a tool's value as the short text an agent reads: strings as they are, the rest as compact JSON."""
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | Shown):
+        return str(value)
     if isinstance(value, BaseModel):
         value = value.model_dump(exclude_none=True)
     elif is_dataclass(value) and not isinstance(value, type):
