@@ -10,7 +10,7 @@ from healthgym.envs.prompts import PromptProfile, opening_messages, tool_schemas
 from healthgym.errors import GraderError, HealthgymError, TaskError, nearest
 from healthgym.registry import Domain
 from healthgym.rewards import EpisodeRecord, Grade, grade
-from healthgym.tasks import Budget, Case
+from healthgym.tasks import Budget, Case, matches
 from healthgym.toolkit import ToolResult, ToolSpec
 from healthgym.world import ExecutedCall, Services, World
 
@@ -180,14 +180,13 @@ class Episode:
         return result
 
     def _with_results(self, result: ToolResult) -> ToolResult:
-        """Add the text of results that became ready while the call took its time."""
-        fresh = self.world.new_results()
-        if not fresh:
-            return result
-        text = "\n".join(
-            [result.content, *(f"[result {order.id}, {order.patient_id}] {order.text}" for order in fresh)]
-        )
-        return replace(result, content=text)
+        """Add the text of results that became ready, and of what happened, while the call took its time."""
+        world = self.world
+        news = [f"[result {order.id}, {order.patient_id}] {order.text}" for order in world.new_results()]
+        for patient_id, event in world.due_events():
+            if not event.unless or not matches(dict(world.state.items()), event.unless):
+                news.append(world.happen(patient_id, event))
+        return replace(result, content="\n".join([result.content, *news])) if news else result
 
     def _check_limits(self) -> None:
         budget, world = self.budget, self.world
