@@ -67,6 +67,7 @@ class PolicySource:
         in_flight: Episodes that advance together.
         reward: How a grade becomes the reward.
         on_trajectory: Called with each sampled trajectory as it finishes.
+        workers: Threads that apply turns, for tools that wait on something outside the process.
     """
 
     def __init__(
@@ -81,12 +82,14 @@ class PolicySource:
         in_flight: int = 64,
         reward: RewardConfig | None = None,
         on_trajectory: Callable[[Trajectory], None] | None = None,
+        workers: int = 0,
     ) -> None:
         self.policy, self.make_episode, self.template = policy, make_episode, template
         self.limits: dict[str, Any] = {
             "max_tokens_per_turn": max_tokens_per_turn,
             "max_completion_tokens": max_completion_tokens,
             "max_context": max_context,
+            "workers": workers,
         }
         self.in_flight, self.reward, self.on_trajectory = in_flight, reward, on_trajectory
 
