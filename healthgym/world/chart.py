@@ -1,8 +1,10 @@
 """A patient's chart: typed and frozen. What an episode changes lives in `State`, never here."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
+
+from healthgym.errors import ContentError, nearest
 
 Sex = Literal["female", "male"]
 Reveal = Literal["ask", "examine", "order", "record"]
@@ -25,6 +27,16 @@ class VitalSigns:
     """Capillary glucose."""
     oxygen_l_min: float = 0.0
     """Supplemental oxygen; 0 is room air."""
+
+
+_VITAL_SIGNS = tuple(each.name for each in fields(VitalSigns))
+
+
+def check_vital_signs(names: Iterable[str]) -> None:
+    """Raise ContentError for a name that is no vital sign, offering the nearest."""
+    for name in names:
+        if name not in _VITAL_SIGNS:
+            raise ContentError(f"No vital sign {name!r}.{nearest(name, _VITAL_SIGNS)}")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -88,6 +100,9 @@ class Event:
     facts: tuple[tuple[str, float | str | bool | None, str], ...] = ()
     vital_signs: Mapping[str, float | None] = field(default_factory=dict)
     unless: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_vital_signs(self.vital_signs)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

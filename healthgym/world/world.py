@@ -1,12 +1,12 @@
 """One episode's world: charts, what was changed, what was learnt, the time, and what services are at hand."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
-from healthgym.errors import ContentError, ToolError, nearest
-from healthgym.world.chart import Chart, Event, VitalSigns
+from healthgym.errors import ToolError, nearest
+from healthgym.world.chart import Chart, Event, VitalSigns, check_vital_signs
 from healthgym.world.orders import Order
 from healthgym.world.patient import Exchange, Patient, SimulatedPatient
 from healthgym.world.state import State
@@ -105,11 +105,8 @@ class World:
             ContentError: There is no vital sign of that name.
         """
         self.chart(patient_id)
-        known = asdict(VitalSigns())
-        for name in changes:
-            if name not in known:
-                raise ContentError(f"No vital sign {name!r}.{nearest(name, known)}")
-        self.state.append(f"{patient_id}.vital_signs", [self.minutes + after_minutes, dict(changes)])
+        check_vital_signs(changes)
+        self.state.append(f"{patient_id}.vital_signs", [self.minutes + after_minutes, changes])
 
     def reveal(self, patient_id: str, key: str, value: FactValue = True, unit: str = "") -> None:
         """Record that the agent has now seen fact '<patient_id>.<key>'."""
@@ -189,7 +186,7 @@ class World:
         for key, value, unit in event.facts:
             self.reveal(patient_id, key, value, unit)
         if event.vital_signs:
-            self.change_vital_signs(patient_id, **event.vital_signs)
+            self.state.append(f"{patient_id}.vital_signs", [event.minute, dict(event.vital_signs)])
         return f"[minute {event.minute:g}, {patient_id}] {event.text}"
 
     def advance(self, minutes: float) -> None:

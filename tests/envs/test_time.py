@@ -31,6 +31,8 @@ def test_treatment_changes_vital_signs_from_its_minute_on():
     assert world.vital_signs("P1").systolic_bp_mmhg == 80
     with pytest.raises(ContentError, match="Did you mean 'systolic_bp_mmhg'"):
         world.change_vital_signs("P1", systolic_bp=105)
+    with pytest.raises(ContentError, match="Did you mean 'gcs'"):
+        Event(minute=5, text="He is drowsy.", vital_signs={"gc": 9})
 
 
 def test_a_later_sample_gives_the_later_value():
