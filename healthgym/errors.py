@@ -46,6 +46,10 @@ class GraderError(HealthgymError):
     """Grading failed because of our bug: an outcome of its own, never a score of 0."""
 
 
+class ServiceError(HealthgymError):
+    """Something outside the process that episodes use, such as a remote patient, failed: the episode is never scored."""
+
+
 class ResetNeeded(HealthgymError, RuntimeError):
     """step() was called with no episode running."""
 

@@ -7,7 +7,7 @@ import typer
 from healthgym.cli.output import Json, console, print_json, table
 from healthgym.errors import NotRegistered
 from healthgym.registry import Domain, domain_names, load_domain
-from healthgym.tasks import SPLITS, Suite, load_suite
+from healthgym.tasks import SPLITS, AnswerField, Suite, load_suite
 
 DomainOption = Annotated[str | None, typer.Option("--domain", "-d", help="Registered name or folder of one domain.")]
 SplitOption = Annotated[str | None, typer.Option("--split", "-s", help=f"One of {', '.join(SPLITS)}.")]
@@ -138,11 +138,17 @@ def show_task(
     if solution:
         criteria = task.criteria
         console.print("[bold]Gold[/]: ", end="")
-        golds = {**{name: field.gold for name, field in criteria.answer.items()}, **criteria.end_state}
+        wanted = {**criteria.answer, **criteria.end_state}
+        golds = {name: rule.gold if isinstance(rule, AnswerField) else rule for name, rule in wanted.items()}
         console.print(str(golds), markup=False)
         console.print(f"[bold]Evidence needed[/]: {', '.join(item.label for item in criteria.evidence) or 'none'}")
         for hazard in criteria.hazards:
             console.print(f"[bold]Hazard[/] ({hazard.severity}): {hazard.label}")
+        for deadline in criteria.deadlines:
+            console.print(
+                f"[bold]Deadline[/] ({deadline.severity}): {deadline.tool} within {deadline.within_minutes:g} minutes of "
+                f"{deadline.after or f'minute {deadline.start:g}'}, else {deadline.label}"
+            )
         console.print("[bold]Solution[/]:")
         for call in task.solution:
             arguments = ", ".join(f"{key}={value!r}" for key, value in call.arguments.items())

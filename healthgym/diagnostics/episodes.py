@@ -42,8 +42,8 @@ def _comparison(file: Path, notes: list[str]) -> Comparison | None:
     chosen = max(groups.values(), key=_instructive)
     ranked = sorted(chosen, key=lambda record: -float(record.get("reward", 0.0)))
     shown = ranked if len(ranked) <= MAX_SHOWN else [ranked[0], ranked[len(ranked) // 2], ranked[-1]]
-    prompt = next((m["content"] for m in shown[0]["messages"] if m.get("role") == "user"), "")
-    return Comparison(file.stem, str(chosen[0]["task_id"]), len(chosen), str(prompt), tuple(map(_episode, shown)))
+    prompt = _text(next((m["content"] for m in shown[0]["messages"] if m.get("role") == "user"), ""))
+    return Comparison(file.stem, str(chosen[0]["task_id"]), len(chosen), prompt, tuple(map(_episode, shown)))
 
 
 def _instructive(group: Sequence[Record]) -> tuple[float, int]:

@@ -7,7 +7,7 @@ import gymnasium
 from gymnasium import spaces
 
 from healthgym.envs.episode import Episode
-from healthgym.envs.prompts import PromptProfile, check_profile
+from healthgym.envs.prompts import PromptProfile, check_profile, text_of
 from healthgym.envs.space import MessageSpace
 from healthgym.errors import ConfigError, NotRegistered, ResetNeeded
 from healthgym.registry import load_domain
@@ -27,6 +27,7 @@ class ClinicalEnv(gymnasium.Env[str, str]):
         reward: Preset name or RewardConfig.
         max_turns: Lowers the tasks' own limit.
         services: What episodes share: retriever, patient.
+        images: Whether messages hold images for a vision model; observations that show one are lists of blocks then.
     """
 
     metadata = {"render_modes": ["ansi"]}
@@ -42,6 +43,7 @@ class ClinicalEnv(gymnasium.Env[str, str]):
         max_turns: int | None = None,
         services: Services | None = None,
         render_mode: str | None = None,
+        images: bool = False,
     ) -> None:
         self.domain = load_domain(domain)
         self.suite: Suite = load_suite(domain)
@@ -52,7 +54,7 @@ class ClinicalEnv(gymnasium.Env[str, str]):
                 raise NotRegistered.named("task family", family, self.domain.families)
         self.split, self.families, self.profile = split, tuple(families), check_profile(profile)
         self.reward_config = reward if isinstance(reward, RewardConfig) else RewardConfig(preset=reward)  # type: ignore[arg-type]
-        self.max_turns, self.services, self.render_mode = max_turns, services, render_mode
+        self.max_turns, self.services, self.render_mode, self.images = max_turns, services, render_mode, images
         self.action_space: spaces.Space[Any] = MessageSpace()
         self.observation_space: spaces.Space[Any] = MessageSpace()
         self.episode: Episode | None = None
@@ -78,8 +80,9 @@ class ClinicalEnv(gymnasium.Env[str, str]):
             profile=self.profile,
             max_turns=self.max_turns,
             seed=world_seed,
+            images=self.images,
         )
-        return self.episode.task.prompt, self._info(self.episode, None)
+        return self.episode.messages[-1]["content"], self._info(self.episode, None)
 
     def step(self, action: str | Mapping[str, Any]) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Apply one assistant message and return what the agent sees next."""
@@ -93,8 +96,7 @@ class ClinicalEnv(gymnasium.Env[str, str]):
         reward = compose(grade, self.reward_config) if grade is not None else 0.0
         terminated = episode.stop_reason in ("submitted", "parse_failure")
         truncated = episode.is_over and not terminated
-        observation = "\n".join(str(message["content"]) for message in answers)
-        return observation, reward, terminated, truncated, self._info(episode, grade)
+        return _joined(answers), reward, terminated, truncated, self._info(episode, grade)
 
     def fork(self) -> "ClinicalEnv":
         """Return an independent environment whose episode stands at this step."""
@@ -109,7 +111,7 @@ class ClinicalEnv(gymnasium.Env[str, str]):
         """Return the conversation so far as text."""
         if self.episode is None:
             return None
-        return "\n".join(f"[{m['role']}] {m.get('raw') or m['content']}" for m in self.episode.messages)
+        return "\n".join(f"[{m['role']}] {m.get('raw') or text_of(m['content'])}" for m in self.episode.messages)
 
     def _info(self, episode: Episode, grade: Grade | None) -> dict[str, Any]:
         info: dict[str, Any] = {
@@ -129,3 +131,14 @@ class ClinicalEnv(gymnasium.Env[str, str]):
             info["grade"] = grade
             info["success"] = grade.success
         return info
+
+
+def _joined(answers: Sequence[Mapping[str, Any]]) -> Any:
+    """Return what the agent sees next: text, or content blocks when a message shows an image."""
+    if all(isinstance(message["content"], str) for message in answers):
+        return "\n".join(message["content"] for message in answers)
+    blocks: list[Any] = []
+    for message in answers:
+        content = message["content"]
+        blocks += [{"type": "text", "text": content}] if isinstance(content, str) else content
+    return blocks

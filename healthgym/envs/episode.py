@@ -1,15 +1,16 @@
 """One attempt at one task: applies assistant messages to the world until it ends, then is graded once."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal
 
 from healthgym.envs.parsing import Action, ToolCall, parse_action
-from healthgym.envs.prompts import PromptProfile, opening_messages, tool_schemas
+from healthgym.envs.prompts import PromptProfile, opening_messages, tool_schemas, with_pictures
 from healthgym.errors import GraderError, HealthgymError, TaskError, nearest
 from healthgym.registry import Domain
 from healthgym.rewards import EpisodeRecord, Grade, grade
-from healthgym.tasks import Budget, Case
+from healthgym.tasks import Budget, Case, matches
 from healthgym.toolkit import ToolResult, ToolSpec
 from healthgym.world import ExecutedCall, Services, World
 
@@ -23,7 +24,10 @@ Message = dict[str, Any]
 
 
 class Episode:
-    """The state of one attempt. `apply` takes an assistant message and returns what the environment answers."""
+    """The state of one attempt. `apply` takes an assistant message and returns what the environment answers.
+
+    With `images`, messages that show pictures hold content blocks for a vision model; without, their captions alone.
+    """
 
     def __init__(
         self,
@@ -34,8 +38,9 @@ class Episode:
         profile: PromptProfile = "full",
         max_turns: int | None = None,
         seed: int = 0,
+        images: bool = False,
     ) -> None:
-        self.case, self.domain, self.profile, self.seed = case, domain, profile, seed
+        self.case, self.domain, self.profile, self.seed, self.images = case, domain, profile, seed, images
         self.task = case.task
         budget = self.task.criteria.budget
         self.max_turns = min(budget.turns, max_turns) if max_turns else budget.turns
@@ -45,7 +50,8 @@ class Episode:
             "turns": self.max_turns, "tool_calls": budget.tool_calls, "minutes": budget.minutes, "cost": budget.cost,
         }  # fmt: skip
         self.toolkit = domain.toolkit(self.world)
-        self.messages: list[Message] = opening_messages(domain, self.task, profile)
+        pictures = [self.toolkit.picture(image_id) for image_id in self.task.image_ids]
+        self.messages: list[Message] = opening_messages(domain, self.task, profile, pictures, images=images)
         self.stop_reason: StopReason | None = None
         self.submission: dict[str, Any] | None = None
         self.turns = 0
@@ -126,7 +132,8 @@ class Episode:
         for call in action.calls:
             result = self._call(call)
             ran += result.error is None
-            answers.append({"role": "tool", "name": call.name, "content": result.content})
+            content = with_pictures(result.content, result.pictures, images=self.images)
+            answers.append({"role": "tool", "name": call.name, "content": content})
             if call.id:
                 answers[-1]["tool_call_id"] = call.id
             if self.is_over:
@@ -173,14 +180,13 @@ class Episode:
         return result
 
     def _with_results(self, result: ToolResult) -> ToolResult:
-        """Add the text of results that became ready while the call took its time."""
-        fresh = self.world.new_results()
-        if not fresh:
-            return result
-        text = "\n".join(
-            [result.content, *(f"[result {order.id}, {order.patient_id}] {order.text}" for order in fresh)]
-        )
-        return ToolResult(result.tool, result.arguments, text, None, result.effect)
+        """Add the text of results that became ready, and of what happened, while the call took its time."""
+        world = self.world
+        news = [f"[result {order.id}, {order.patient_id}] {order.text}" for order in world.new_results()]
+        for patient_id, event in world.due_events():
+            if not event.unless or not matches(dict(world.state.items()), event.unless):
+                news.append(world.happen(patient_id, event))
+        return replace(result, content="\n".join([result.content, *news])) if news else result
 
     def _check_limits(self) -> None:
         budget, world = self.budget, self.world

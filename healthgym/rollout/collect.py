@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from healthgym.envs.episode import Episode
 from healthgym.errors import ConfigError, HealthgymError
 from healthgym.rewards import RewardConfig, compose
+from healthgym.rollout.applier import Applier, Inline, applier
 from healthgym.rollout.markup import with_hint
 from healthgym.rollout.policy import Policy, TurnRequest, TurnResult
 from healthgym.rollout.trajectory import Trajectory
@@ -83,6 +84,7 @@ def collect(
     reward: RewardConfig | None = None,
     on_trajectory: Callable[[Trajectory], None] | None = None,
     seed: int = 0,
+    workers: int = 0,
 ) -> list[Trajectory | None]:
     """Play every job to its end and return the trajectories in the order of the jobs.
 
@@ -100,6 +102,8 @@ def collect(
         reward: How a grade becomes the reward; None takes the default.
         on_trajectory: Called with each trajectory as it finishes, for instance a TraceWriter.
         seed: With the job's place it seeds the sampling of each turn.
+        workers: Threads that apply turns to their episodes, for tools that wait on something outside the process, such
+            as a patient played by a remote model; 0 applies them in this thread.
 
     Returns:
         One entry per job; None where the infrastructure failed: such an episode is never scored.
@@ -110,7 +114,8 @@ def collect(
     """
     loop = _Loop(policy, make_episode, template, reward, seed)
     loop.limits = Limits(turn=max_tokens_per_turn, completion=max_completion_tokens, context=max_context)
-    return loop.run(jobs, in_flight, on_trajectory)
+    with applier(workers) as loop.applier:
+        return loop.run(jobs, in_flight, on_trajectory)
 
 
 class _Loop:
@@ -125,6 +130,7 @@ class _Loop:
         self.policy, self.make_episode, self.template, self.seed = policy, make_episode, template, seed
         self.reward = reward or RewardConfig()
         self.limits = Limits()
+        self.applier: Applier = Inline()
         self.running: dict[int, _Running] = {}
 
     def run(
@@ -140,20 +146,12 @@ class _Loop:
                     self._start(*entry)
                 if not self.running:
                     break
-                for result in self.policy.poll():
-                    one = self.running.get(result.key)
-                    if one is None:
-                        raise HealthgymError(
-                            f"{self.policy.name} answered for episode {result.key}, which is not running"
-                        )
-                    if result.error is not None:
-                        failures += 1
-                        logger.warning("episode of %s failed in the infrastructure: %s", one.job.task_id, result.error)
-                        self._close(result.key)
-                    elif self._advance(result.key, one, result):
-                        made[result.key] = trajectory = self._finish(result.key, one)
-                        if on_trajectory is not None:
-                            on_trajectory(trajectory)
+                if len(self.running) > self.applier.pending:
+                    for result in self.policy.poll():
+                        self._take(result)
+                        failures += self._settle(made, on_trajectory, wait=False)
+                all_wait = len(self.running) == self.applier.pending
+                failures += self._settle(made, on_trajectory, wait=all_wait)
         finally:
             for key in list(self.running):
                 self._close(key)
@@ -194,10 +192,30 @@ class _Loop:
             )
         )
 
-    def _advance(self, key: int, one: _Running, result: TurnResult) -> bool:
-        """Apply one turn; return whether the episode is over, else ask for the next turn."""
-        episode, transcript, template = one.episode, one.transcript, self.template
-        if transcript is not None:
+    def _settle(
+        self, made: list[Trajectory | None], on_trajectory: Callable[[Trajectory], None] | None, *, wait: bool
+    ) -> int:
+        """Go on with every episode whose turn was applied; return how many failed in the infrastructure."""
+        failures = 0
+        for applied in self.applier.done(wait=wait):
+            one = self.running[applied.key]
+            if applied.error is not None:
+                failures += 1
+                logger.warning("episode of %s failed in the infrastructure: %s", one.job.task_id, applied.error)
+                self._close(applied.key)
+            elif self._answer(applied.key, one, applied.result, applied.answers):
+                made[applied.key] = trajectory = self._finish(applied.key, one)
+                if on_trajectory is not None:
+                    on_trajectory(trajectory)
+        return failures
+
+    def _take(self, result: TurnResult) -> None:
+        """Record the tokens of one turn and have it applied to its episode."""
+        one = self.running.get(result.key)
+        if one is None:
+            raise HealthgymError(f"{self.policy.name} answered for episode {result.key}, which is not running")
+        transcript = one.transcript
+        if transcript is not None and result.error is None:
             if not result.token_ids:
                 raise ConfigError(
                     f"{self.policy.name} gave a turn without tokens, but a chat template was given. Pass template=None "
@@ -205,7 +223,11 @@ class _Loop:
                 )
             transcript.add_turn(result)
         one.clipped |= result.clipped
-        answers = episode.apply(result.message)
+        self.applier.apply(one.episode, result)
+
+    def _answer(self, key: int, one: _Running, result: TurnResult, answers: Sequence[Mapping[str, Any]]) -> bool:
+        """Take what the environment answered; return whether the episode is over, else ask for the next turn."""
+        episode, transcript, template = one.episode, one.transcript, self.template
         if episode.is_over:
             return True
         if transcript is not None and template is not None:

@@ -32,6 +32,7 @@ def episode_maker(
     services: Services | None = None,
     profile: PromptProfile = "full",
     max_turns: int | None = None,
+    images: bool = False,
 ) -> MakeEpisode:
     """Return a function that starts the episode of a job.
 
@@ -40,12 +41,15 @@ def episode_maker(
         services: What episodes share.
         profile: How much the prompt says.
         max_turns: Lowers the tasks' own limit.
+        images: Whether messages hold images for a vision model, or captions alone.
     """
 
     def make(job: Job) -> Episode:
         case = suite.case(job.task_id)
         domain = suite.domains[case.task.domain]
-        return Episode(case, domain, services=services, profile=profile, max_turns=max_turns, seed=job.seed)
+        return Episode(
+            case, domain, services=services, profile=profile, max_turns=max_turns, seed=job.seed, images=images
+        )
 
     return make
 
@@ -63,6 +67,7 @@ class PolicySource:
         in_flight: Episodes that advance together.
         reward: How a grade becomes the reward.
         on_trajectory: Called with each sampled trajectory as it finishes.
+        workers: Threads that apply turns, for tools that wait on something outside the process.
     """
 
     def __init__(
@@ -77,12 +82,14 @@ class PolicySource:
         in_flight: int = 64,
         reward: RewardConfig | None = None,
         on_trajectory: Callable[[Trajectory], None] | None = None,
+        workers: int = 0,
     ) -> None:
         self.policy, self.make_episode, self.template = policy, make_episode, template
         self.limits: dict[str, Any] = {
             "max_tokens_per_turn": max_tokens_per_turn,
             "max_completion_tokens": max_completion_tokens,
             "max_context": max_context,
+            "workers": workers,
         }
         self.in_flight, self.reward, self.on_trajectory = in_flight, reward, on_trajectory
 

@@ -38,6 +38,7 @@ class ChatTemplate:
 
     def prompt_ids(self, messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> list[int]:
         """Return the ids of a conversation, ending with the generation prompt."""
+        _refuse_images(messages)
         if tools and not self.report.shows_tools:
             messages, tools = _with_tools(messages, tools), ()
         text = self._renderer.text(messages, tools=tools, opened=True)
@@ -81,6 +82,7 @@ class ChatTemplate:
         Args:
             answers: Tool and user messages that answer the turn.
         """
+        _refuse_images(answers)
         called = next((str(message["name"]) for message in answers if message["role"] == "tool"), None)
         dummy = [_USER, _SAID if called is None else assistant_call(called, {})]
         before = self._renderer.ids(dummy)
@@ -132,6 +134,15 @@ class ChatTemplate:
         plain = marked[start : marked.rindex(self.report.turn_end)]
         closed = "\n</think>\n\n" if self._opening.rstrip().endswith("<think>") else ""
         return closed + (plain if content else plain.removeprefix(_MARK).lstrip("\n"))
+
+
+def _refuse_images(messages: Sequence[Message]) -> None:
+    for message in messages:
+        if not isinstance(message.get("content") or "", str):
+            raise ConfigError(
+                "A message holds an image, which has no place among text tokens. Make the episodes with images=False, which "
+                "gives captions, or pass template=None to a policy that reads messages."
+            )
 
 
 def _with_tools(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]]) -> list[Message]:

@@ -13,14 +13,16 @@ from healthgym.world import Chart
 
 @dataclass(frozen=True)
 class Case:
-    """A task with the charts it is about, by patient id."""
+    """A task with the charts it is about, by patient id; none for a question that is about no patient."""
 
     task: Task
     charts: Mapping[str, Chart]
 
     def __post_init__(self) -> None:
-        if not self.charts:
-            raise TaskError(f"task {self.task.id}: no chart; the patient is missing")
+        if not self.charts and any(call.arguments.get("patient_id") for call in self.task.solution):
+            raise TaskError(
+                f"task {self.task.id}: no chart, though its solution treats a patient; the patient is missing"
+            )
 
 
 @dataclass(frozen=True, kw_only=True)

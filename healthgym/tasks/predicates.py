@@ -4,13 +4,17 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from healthgym.errors import TaskError, nearest
+from healthgym.tasks.mentions import count_words, says
 
 OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": lambda value, bound: _same(value, bound),
     "ne": lambda value, bound: not _same(value, bound),
     "in": lambda value, bound: any(_same(value, item) for item in bound),
     "not_in": lambda value, bound: not any(_same(value, item) for item in bound),
-    "contains": lambda value, bound: value is not None and bound in value,
+    "contains": lambda value, bound: _contains(value, bound),
+    "mentions": lambda value, bound: isinstance(value, str) and all(says(value, item) for item in bound),
+    "omits": lambda value, bound: not isinstance(value, str) or not any(says(value, item) for item in bound),
+    "max_words": lambda value, bound: not isinstance(value, str) or count_words(value) <= bound,
     "gt": lambda value, bound: value is not None and value > bound,
     "ge": lambda value, bound: value is not None and value >= bound,
     "lt": lambda value, bound: value is not None and value < bound,
@@ -47,4 +51,12 @@ def _operator(name: str) -> Callable[[Any, Any], bool]:
 def _same(value: Any, other: Any) -> bool:
     if isinstance(value, str) and isinstance(other, str):
         return value.strip().lower() == other.strip().lower()
+    if isinstance(value, list | tuple) and isinstance(other, list | tuple):
+        return len(value) == len(other) and all(map(_same, value, other))
     return bool(value == other)
+
+
+def _contains(value: Any, bound: Any) -> bool:
+    if isinstance(value, str):
+        return isinstance(bound, str) and bound.lower() in value.lower()
+    return isinstance(value, list | tuple | Mapping) and any(_same(item, bound) for item in value)

@@ -82,9 +82,16 @@ def _clean(schema: dict[str, Any]) -> dict[str, Any]:
     return cleaned
 
 
-def _without_descriptions(parameters: dict[str, Any]) -> dict[str, Any]:
-    properties = {
-        name: {key: value for key, value in prop.items() if key != "description"}
-        for name, prop in parameters["properties"].items()
-    }
-    return {**parameters, "properties": properties}
+def _without_descriptions(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without the texts of its arguments, those of nested objects included."""
+    kept: dict[str, Any] = {}
+    for key, value in schema.items():
+        if key == "properties":
+            kept[key] = {name: _without_descriptions(inner) for name, inner in value.items()}
+        elif key in ("items", "anyOf"):
+            inner = [value] if isinstance(value, dict) else value
+            cleaned = [_without_descriptions(option) for option in inner]
+            kept[key] = cleaned[0] if isinstance(value, dict) else cleaned
+        elif key != "description":
+            kept[key] = value
+    return kept

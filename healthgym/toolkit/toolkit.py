@@ -9,6 +9,7 @@ from pydantic import BaseModel
 
 from healthgym.errors import ContentError, ToolError, nearest
 from healthgym.toolkit.decorator import spec_of
+from healthgym.toolkit.pictures import Picture, Shown
 from healthgym.toolkit.spec import ToolSpec
 
 if TYPE_CHECKING:
@@ -17,13 +18,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What one call gave: the text the agent sees, and whether it was a mistake."""
+    """What one call gave: the text the agent sees, and whether it was a mistake.
+
+    arguments: as validated, JSON-like: a model given to the tool is an object here, so that records can be compared.
+    """
 
     tool: str
     arguments: dict[str, Any]
     content: str
     error: str | None = None
     effect: str = "read"
+    pictures: tuple[Picture, ...] = ()
 
 
 class Toolkit:
@@ -63,7 +68,12 @@ class Toolkit:
             value = self._run(spec, typed)
         except ToolError as error:
             return ToolResult(name, dict(arguments), f"Error: {error}", str(error), spec.effect)
-        return ToolResult(name, typed, render(value), None, spec.effect)
+        pictures = value.pictures if isinstance(value, Shown) else ()
+        return ToolResult(name, _plain(typed), render(value), None, spec.effect, pictures)
+
+    def picture(self, image_id: str) -> Picture:
+        """Return the picture that a task's `image_ids` name; a domain whose prompts show images overrides it."""
+        raise ContentError(f"{type(self).__name__} has no picture({image_id!r}); define it to show task.image_ids")
 
     def _run(self, spec: ToolSpec, typed: dict[str, Any]) -> Any:
         owner = self._owners.get(spec.name)
@@ -106,10 +116,19 @@ def _gather(cls: type[Toolkit]) -> tuple[dict[str, ToolSpec], dict[str, type[Too
     return specs, owners
 
 
+def _plain(value: Any) -> Any:
+    """Return validated arguments as JSON-like data; parts of a model that were left out stay out."""
+    if isinstance(value, BaseModel):
+        return {name: _plain(item) for name, item in value if item is not None}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+
 def render(value: Any) -> str:
     """Return a tool's value as the short text an agent reads: strings as they are, the rest as compact JSON."""
-    if isinstance(value, str):
-        return value
+    if isinstance(value, str | Shown):
+        return str(value)
     if isinstance(value, BaseModel):
         value = value.model_dump(exclude_none=True)
     elif is_dataclass(value) and not isinstance(value, type):

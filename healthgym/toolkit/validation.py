@@ -25,9 +25,10 @@ def validate(tool: str, model: type[BaseModel], arguments: Mapping[str, Any]) ->
     if not isinstance(arguments, Mapping):
         raise ToolError(f"{tool}: arguments must be a JSON object, got {type(arguments).__name__}.")
     for name, value in arguments.items():
-        if isinstance(value, str) and len(value) > MAX_ARGUMENT_CHARACTERS:
+        longest = _longest(value)
+        if longest > MAX_ARGUMENT_CHARACTERS:
             raise ToolError(
-                f"{tool}: argument {str(name)[:40]!r} has {len(value):,} characters; the limit is {MAX_ARGUMENT_CHARACTERS:,}."
+                f"{tool}: argument {str(name)[:40]!r} has {longest:,} characters; the limit is {MAX_ARGUMENT_CHARACTERS:,}."
             )
     candidate: Mapping[str, Any] = arguments
     for _ in range(_MAX_REPAIRS):
@@ -41,6 +42,14 @@ def validate(tool: str, model: type[BaseModel], arguments: Mapping[str, Any]) ->
         else:
             return {name: getattr(parsed, name) for name in model.model_fields}
     raise ToolError(f"{tool}: the arguments do not fit. Expected: {signature(tool, model)}.")
+
+
+def _longest(value: Any) -> int:
+    """Return the length of the longest text in an argument, however deep."""
+    if isinstance(value, str):
+        return len(value)
+    inner = value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ()
+    return max((_longest(item) for item in inner), default=0)
 
 
 def _repair(model: type[BaseModel], arguments: Mapping[str, Any], error: ValidationError) -> dict[str, Any] | None:

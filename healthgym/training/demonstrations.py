@@ -118,4 +118,4 @@ def _borrowed(case: Case, others: Sequence[Case], rng: np.random.Generator) -> d
 
 
 def _answer(case: Case) -> dict[str, object]:
-    return {name: field.gold for name, field in case.task.criteria.answer.items()}
+    return {name: field.example for name, field in case.task.criteria.answer.items()}

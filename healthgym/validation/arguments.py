@@ -68,7 +68,7 @@ def _draw(
     tool: str, name: str, schema: Mapping[str, Any], case: Case, rng: np.random.Generator, pool: ValuePool
 ) -> Any:
     if names_patient(name):
-        return pick(sorted(case.charts), rng)
+        return pick(sorted(case.charts) or ["P1"], rng)
     if "const" in schema:
         return schema["const"]
     if "enum" in schema:

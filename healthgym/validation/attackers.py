@@ -135,7 +135,7 @@ def _echo(schema: Mapping[str, Any], name: str, case: Case, rng: np.random.Gener
     """Return a value for one submit argument that is copied from the prompt wherever the schema lets it."""
     prompt = case.task.prompt
     if names_patient(name):
-        return sorted(case.charts)[0]
+        return next(iter(sorted(case.charts)), "P1")
     if "enum" in schema:
         said = [value for value in schema["enum"] if str(value).replace("_", " ").lower() in prompt.lower()]
         return pick(said or schema["enum"], rng)
@@ -177,7 +177,7 @@ def _numbered(text: str, case: Case) -> str:
 
 
 def _cycled(values: Sequence[str], count: int) -> list[str]:
-    return [values[index % len(values)] for index in range(count)]
+    return [values[index % len(values)] for index in range(count)] if values else ["P1"] * count
 
 
 def _with_ids(arguments: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:

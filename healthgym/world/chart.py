@@ -1,8 +1,10 @@
 """A patient's chart: typed and frozen. What an episode changes lives in `State`, never here."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
+
+from healthgym.errors import ContentError, nearest
 
 Sex = Literal["female", "male"]
 Reveal = Literal["ask", "examine", "order", "record"]
@@ -27,6 +29,16 @@ class VitalSigns:
     """Supplemental oxygen; 0 is room air."""
 
 
+_VITAL_SIGNS = tuple(each.name for each in fields(VitalSigns))
+
+
+def check_vital_signs(names: Iterable[str]) -> None:
+    """Raise ContentError for a name that is no vital sign, offering the nearest."""
+    for name in names:
+        if name not in _VITAL_SIGNS:
+            raise ContentError(f"No vital sign {name!r}.{nearest(name, _VITAL_SIGNS)}")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
     """One fact about the patient that only the matching action reveals.
@@ -49,11 +61,20 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LabResult:
-    """The value an order of this analyte would return now."""
+    """The value an order of this analyte would return, at arrival and later.
+
+    `later` holds (minute, value) pairs in order: from that minute on the result is that value.
+    """
 
     analyte: str
     value: float | str
     unit: str = ""
+    later: tuple[tuple[float, float | str], ...] = ()
+
+    def at(self, minutes: float) -> float | str:
+        """Return the value of a sample taken at `minutes` since arrival."""
+        taken = [value for since, value in self.later if since <= minutes]
+        return taken[-1] if taken else self.value
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,6 +85,24 @@ class Study:
     report: str
     findings: tuple[str, ...] = ()
     """Finding ids that the report reveals."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Event:
+    """Something that happens by the clock and is told to the agent without its asking.
+
+    It happens at `minute`, unless the state then meets `unless` (by path, such as {"P1.given": {"contains": "aspirin"}}),
+    and reveals `facts`: (key, value, unit), keys without the patient id. `vital_signs` are changed from then on.
+    """
+
+    minute: float
+    text: str
+    facts: tuple[tuple[str, float | str | bool | None, str], ...] = ()
+    vital_signs: Mapping[str, float | None] = field(default_factory=dict)
+    unless: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_vital_signs(self.vital_signs)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,6 +166,8 @@ class Chart:
     medications: tuple[Medication, ...] = ()
     allergies: tuple[Allergy, ...] = ()
     persona: Persona = field(default_factory=Persona)
+    events: tuple[Event, ...] = ()
+    """What happens to the patient during the episode, in order of time."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """What only one domain needs, JSON-like."""
 

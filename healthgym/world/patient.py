@@ -1,6 +1,7 @@
 """The simulated patient: answers questions in lay words from hidden facts, the same way every time."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,11 +28,29 @@ class Answer:
     """Further (key, value, unit) facts, keys without the patient id."""
 
 
-class Patient(Protocol):
-    """Anything that can answer for a patient: the simulator, or a language model behind the same method."""
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One question put to a patient, and what was said."""
 
-    def answer(self, chart: Chart, question: str, *, times_asked: int, seed: int) -> Answer:
-        """Answer one question put to the patient of `chart`."""
+    patient_id: str
+    question: str
+    answer: str
+
+
+class Patient(Protocol):
+    """Anything that can answer for a patient: the simulator, or a language model behind the same method.
+
+    One object answers for all episodes, at times from several threads, so what it remembers comes in as `history`.
+    """
+
+    def answer(
+        self, chart: Chart, question: str, *, times_asked: int, seed: int, history: Sequence[Exchange] = ()
+    ) -> Answer:
+        """Answer one question put to the patient of `chart`, after the exchanges of `history`.
+
+        Raises:
+            ServiceError: What stands behind it cannot be reached; the episode is excluded and counted, never scored.
+        """
 
 
 class SimulatedPatient:
@@ -40,7 +59,9 @@ class SimulatedPatient:
     max_findings = 3
     """Most facts one answer tells: a vague question does not open the whole history."""
 
-    def answer(self, chart: Chart, question: str, *, times_asked: int = 0, seed: int = 0) -> Answer:
+    def answer(
+        self, chart: Chart, question: str, *, times_asked: int = 0, seed: int = 0, history: Sequence[Exchange] = ()
+    ) -> Answer:
         """Answer from the chart. Reticent topics are admitted only when asked about again.
 
         Args:
@@ -48,6 +69,7 @@ class SimulatedPatient:
             question: The agent's words.
             times_asked: How often this patient was asked about the same topic before; see topics_of().
             seed: Episode seed; part of the wording's choice.
+            history: Earlier exchanges; this patient answers from the chart alone.
         """
         if chart.persona.informant == "none":
             return Answer("The patient does not answer.")

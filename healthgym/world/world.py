@@ -1,14 +1,14 @@
 """One episode's world: charts, what was changed, what was learnt, the time, and what services are at hand."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any
 
 from healthgym.errors import ToolError, nearest
-from healthgym.world.chart import Chart, VitalSigns
+from healthgym.world.chart import Chart, Event, VitalSigns, check_vital_signs
 from healthgym.world.orders import Order
-from healthgym.world.patient import Patient, SimulatedPatient, topics_of
+from healthgym.world.patient import Exchange, Patient, SimulatedPatient, topics_of
 from healthgym.world.starting import starting_value
 from healthgym.world.state import State
 
@@ -25,6 +25,9 @@ class Fact:
     unit: str
     turn: int
     minutes: float
+    """When this value was learnt."""
+    first_minutes: float = 0.0
+    """When any value of it was first learnt; deadlines run from then."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,9 @@ class World:
         self.calls: list[ExecutedCall] = []
         self.orders: dict[str, Order] = {}
         self.announced: set[str] = set()
+        self.passed: set[tuple[str, int]] = set()
+        """(patient id, place) of the charts' events that happened or were averted."""
+        self.dialogue: tuple[Exchange, ...] = ()
         self.limits: Mapping[str, float | None] = {}
         self._learnt: list[str] = []
 
@@ -85,8 +91,24 @@ class World:
         return chart
 
     def vital_signs(self, patient_id: str) -> VitalSigns:
-        """Return the vital signs in force now, unless state holds a set under '<patient>.vital_signs'."""
-        return self.state.get(f"{patient_id}.vital_signs") or self.chart(patient_id).vital_signs_at(self.minutes)
+        """Return the vital signs in force now: the chart's, with what `change_vital_signs` has changed."""
+        current = self.chart(patient_id).vital_signs_at(self.minutes)
+        for since, changes in self.state.get(f"{patient_id}.vital_signs", ()):
+            if since <= self.minutes:
+                current = replace(current, **changes)
+        return current
+
+    def change_vital_signs(self, patient_id: str, *, after_minutes: float = 0.0, **changes: float | None) -> None:
+        """Hold some vital signs at new values from `after_minutes` on, by their names in VitalSigns.
+
+        It changes the state: `change_vital_signs("P1", after_minutes=20, systolic_bp_mmhg=105)` after a bolus of fluid.
+
+        Raises:
+            ContentError: There is no vital sign of that name.
+        """
+        self.chart(patient_id)
+        check_vital_signs(changes)
+        self.state.append(f"{patient_id}.vital_signs", [self.minutes + after_minutes, changes])
 
     def value(self, path: str) -> Any:
         """Return what holds at a state path now: what was written there, else what the chart says at the start."""
@@ -100,7 +122,8 @@ class World:
         if known is None:
             self._learnt.append(full)
         if known is None or known.value != value:
-            self.facts[full] = Fact(full, value, unit, self.turn, self.minutes)
+            first = self.minutes if known is None else known.first_minutes
+            self.facts[full] = Fact(full, value, unit, self.turn, self.minutes, first)
 
     def knows(self, key: str) -> bool:
         """Say whether the agent has seen the fact with this full key ("P1.vital_signs.spo2_percent")."""
@@ -154,6 +177,25 @@ class World:
                 self.reveal(order.patient_id, key, value, unit)
         return fresh
 
+    def due_events(self) -> list[tuple[str, Event]]:
+        """Return (patient id, event) of the charts' events whose time has come, each once, by time."""
+        due = [
+            (event.minute, patient_id, place, event)
+            for patient_id, chart in self.charts.items()
+            for place, event in enumerate(chart.events)
+            if event.minute <= self.minutes and (patient_id, place) not in self.passed
+        ]
+        self.passed.update((patient_id, place) for _, patient_id, place, _ in due)
+        return [(patient_id, event) for _, patient_id, _, event in sorted(due, key=lambda one: one[:3])]
+
+    def happen(self, patient_id: str, event: Event) -> str:
+        """Let an event happen and return how it is told."""
+        for key, value, unit in event.facts:
+            self.reveal(patient_id, key, value, unit)
+        if event.vital_signs:
+            self.state.append(f"{patient_id}.vital_signs", [event.minute, dict(event.vital_signs)])
+        return f"[minute {event.minute:g}, {patient_id}] {event.text}"
+
     def advance(self, minutes: float) -> None:
         """Let simulated time pass."""
         self.minutes += minutes
@@ -162,7 +204,9 @@ class World:
         """Put a question to the patient, revealing what the answer tells."""
         chart = self.chart(patient_id)
         asked = self._times_asked(patient_id, question)
-        answer = self.services.patient.answer(chart, question, times_asked=asked, seed=self.seed)
+        earlier = tuple(exchange for exchange in self.dialogue if exchange.patient_id == patient_id)
+        answer = self.services.patient.answer(chart, question, times_asked=asked, seed=self.seed, history=earlier)
+        self.dialogue = (*self.dialogue, Exchange(patient_id, question, answer.text))
         for finding in answer.findings:
             self.reveal(patient_id, f"findings.{finding.id}", finding.present)
         for key, value, unit in answer.facts:
@@ -186,6 +230,7 @@ class World:
         copy.__dict__.update(self.__dict__)
         copy.state = self.state.fork()
         copy.facts, copy.orders = dict(self.facts), dict(self.orders)
+        copy.passed = set(self.passed)
         copy.calls, copy.announced, copy._learnt = list(self.calls), set(self.announced), list(self._learnt)
         return copy
 

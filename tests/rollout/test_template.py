@@ -158,3 +158,11 @@ def test_a_first_turn_is_not_kept_where_pieces_encode_otherwise(dressed, monkeyp
     monkeypatch.setattr(renderer, "encode", lambda self, text: [-1, *encode(self, text)])
     prompt = template.prompt_ids([{"role": "user", "content": "P1 is hot."}])
     assert prompt.count(-1) == 1  # this encoder puts a mark before each text it is given
+
+
+def test_images_are_refused_where_only_text_is_tokenized(template):
+    seen = {"role": "user", "content": [{"type": "image", "url": "data:image/png;base64,AA"}]}
+    with pytest.raises(ConfigError, match="images=False"):
+        template.prompt_ids([seen])
+    with pytest.raises(ConfigError, match="template=None"):
+        template.environment_ids([{**seen, "role": "tool", "name": "look"}])
