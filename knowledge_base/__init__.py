@@ -10,7 +10,7 @@ from typing import Any
 from healthgym.errors import ContentError, NotRegistered
 
 from .pharmacology import Drug, Interaction, load_drugs, load_interactions
-from .reading import FOLDER, parse, read_table, read_yaml
+from .reading import FOLDER, parse, read_folder, read_table, read_yaml
 from .schema import Analyte, Comorbidity, Condition, Guideline, MedicineLabs, Sign, StudyKind, Symptom
 
 __all__ = ["KnowledgeBase", "load"]
@@ -57,21 +57,14 @@ class KnowledgeBase:
 def load() -> KnowledgeBase:
     """Read every data file once. Raises ContentError naming file, entry and remedy."""
     tables: dict[str, Mapping[str, Any]] = {
-        "symptom": read_table(Symptom, FOLDER / "symptoms.yaml"),
-        "sign": read_table(Sign, FOLDER / "signs.yaml"),
-        "comorbidity": read_table(Comorbidity, FOLDER / "comorbidities.yaml"),
-        "analyte": read_table(Analyte, FOLDER / "analytes.yaml"),
-        "study": read_table(StudyKind, FOLDER / "studies.yaml"),
+        "symptom": read_folder(Symptom, FOLDER / "symptoms"),
+        "sign": read_folder(Sign, FOLDER / "signs"),
+        "comorbidity": read_folder(Comorbidity, FOLDER / "comorbidities"),
+        "analyte": read_folder(Analyte, FOLDER / "analytes"),
+        "study": read_folder(StudyKind, FOLDER / "studies"),
         "medicine": read_table(MedicineLabs, FOLDER / "medicine_labs.yaml"),
     }
-    guidelines: dict[str, Guideline] = {}
-    for path in sorted((FOLDER / "guidelines").glob("*.yaml")):
-        for name, guideline in read_table(Guideline, path).items():
-            if name in guidelines:
-                raise ContentError(
-                    f"{path}: guideline statement {name!r} stands in another file too; rename or remove one"
-                )
-            guidelines[name] = guideline
+    guidelines = read_folder(Guideline, FOLDER / "guidelines")
     conditions: dict[str, Condition] = {}
     for path in sorted((FOLDER / "conditions").glob("*.yaml")):
         condition = parse(Condition, read_yaml(path), path)
@@ -108,7 +101,7 @@ def _check_illnesses_and_guidelines(
     tables: Mapping[str, Mapping[str, Any]], guidelines: Mapping[str, Guideline], conditions: Mapping[str, Condition]
 ) -> None:
     for name, illness in tables["comorbidity"].items():
-        _check(f"{FOLDER / 'comorbidities.yaml'}, {name!r}", "analyte", set(illness.labs), tables["analyte"])
+        _check(f"{FOLDER / 'comorbidities'}, {name!r}", "analyte", set(illness.labs), tables["analyte"])
     for name, medicine in tables["medicine"].items():
         _check(f"{FOLDER / 'medicine_labs.yaml'}, {name!r}", "analyte", set(medicine.labs), tables["analyte"])
     for name, guideline in guidelines.items():

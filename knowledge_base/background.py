@@ -7,6 +7,7 @@ import numpy as np
 from healthgym.world import Allergy, Medication
 
 from . import KnowledgeBase
+from .lots import Lots
 from .pharmacology import Drug, cross_reactive
 from .schema import Condition
 
@@ -32,12 +33,12 @@ def draw_illnesses(
 ) -> tuple[str, ...]:
     """Draw long-standing illnesses: those the condition brings, and others at their prevalence for age."""
     band = 0 if age_years < 45 else 1 if age_years < 65 else 2
-    chances = rng.random(len(kb.comorbidities)).tolist()
+    lots = Lots(rng)
     found = []
-    for chance, (name, illness) in zip(chances, kb.comorbidities.items(), strict=True):
+    for name, illness in kb.comorbidities.items():
         in_childhood = CHILDHOOD_SHARE.get(name, 0.0) if age_years >= 5 else 0.0
         usual = illness.prevalence[band] if age_years >= 18 else in_childhood
-        if chance < max(usual, profile.who.comorbidities.get(name, 0.0)):
+        if lots.uniform(name) < max(usual, profile.who.comorbidities.get(name, 0.0)):
             found.append(name)
     if {"type_1_diabetes", "type_2_diabetes"} <= set(found):
         brings = profile.who.comorbidities

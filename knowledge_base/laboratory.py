@@ -8,6 +8,7 @@ import numpy as np
 from healthgym.world import LabResult
 
 from . import KnowledgeBase
+from .lots import Lots
 from .schema import Analyte
 
 # hCG in mIU/mL up to so many weeks since the last period: bounds of the order of magnitude that Cole, Reprod Biol Endocrinol
@@ -63,7 +64,8 @@ def lab_results(
     for illness in illnesses:
         moved |= kb.comorbidities[illness].labs
     moved |= disease
-    noise = dict(zip(kb.analytes, rng.standard_normal(len(kb.analytes)).tolist(), strict=True))
+    lots = Lots(rng)
+    noise = {name: lots.normal(name) for name in kb.analytes}
     values = {
         name: max(0.0, moved[name][0] + moved[name][1] * noise[name])
         if name in moved

@@ -21,7 +21,7 @@ from .pharmacology_schema import (
     RenalBand,
     Severity,
 )
-from .reading import FOLDER, parse, read_table, read_yaml
+from .reading import FOLDER, parse, read_folder, read_table, read_yaml
 
 __all__ = [
     "DUPLICATION_CLASSES",
@@ -54,17 +54,12 @@ __all__ = [
 @lru_cache(maxsize=1)
 def load_drugs() -> Mapping[str, Drug]:
     """Read every monograph once, in order of id. Raises ContentError naming file, entry and remedy."""
-    drugs: dict[str, Drug] = {}
-    for path in sorted((FOLDER / "drugs").glob("*.yaml")):
-        for name, drug in read_table(Drug, path).items():
-            if name in drugs:
-                raise ContentError(f"{path}: drug {name!r} stands in another file too; remove one")
-            drugs[name] = drug
+    drugs = read_folder(Drug, FOLDER / "drugs")
     for drug in drugs.values():
         for other in (*drug.alternatives, *drug.cross_reactive):
             if other not in drugs or other == drug.id:
                 raise ContentError(f"drug {drug.id!r}: {NotRegistered.named('other drug', other, drugs)}")
-    return dict(sorted(drugs.items()))
+    return drugs
 
 
 @lru_cache(maxsize=1)

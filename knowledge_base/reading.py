@@ -46,6 +46,17 @@ def read_table(model: type[M], path: Path) -> dict[str, M]:
     return facts
 
 
+def read_folder(model: type[M], folder: Path) -> dict[str, M]:
+    """Return the entries of every file of a folder, in order of id. Raises ContentError for an id in two files."""
+    found: dict[str, tuple[M, Path]] = {}
+    for path in sorted(folder.glob("*.yaml")):
+        for name, fact in read_table(model, path).items():
+            if name in found:
+                raise ContentError(f"{path}: id {name!r} stands in {found[name][1]} too; rename or remove one")
+            found[name] = (fact, path)
+    return {name: found[name][0] for name in sorted(found)}
+
+
 def _line_of(path: Path, name: str) -> int:
     for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
         if f"id: {name}" in line:
