@@ -1,9 +1,12 @@
 """`healthgym domains`, `tools` and `tasks`: what there is."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from healthgym.authoring.chart_page import write_chart_page
+from healthgym.authoring.domain_page import write_domain_pages
 from healthgym.cli.output import Json, console, print_json, table
 from healthgym.errors import NotRegistered
 from healthgym.registry import Domain, domain_names, load_domain
@@ -17,11 +20,20 @@ LimitOption = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="S
 tasks_app = typer.Typer(help="List tasks, show one whole, freeze and verify the suite.", invoke_without_command=True)
 
 
-def domains(as_json: Json = False) -> None:
+def domains(
+    docs: Annotated[
+        Path | None, typer.Option("--docs", metavar="DIR", help="Write one Markdown page a domain into this folder.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """List the clinical domains with their tools and tasks by split.
 
     Example: healthgym domains --json
     """
+    if docs is not None:
+        for path in write_domain_pages(domain_names(), docs):
+            console.print(str(path), soft_wrap=True)
+        return None
     counts = load_suite().counts()
     rows: list[dict[str, Any]] = []
     for name in domain_names():
@@ -199,6 +211,20 @@ def verify(
                 console.print(line, markup=False, soft_wrap=True)
     if any(changed.values()):
         raise typer.Exit(1)
+
+
+@tasks_app.command("charts")
+def charts(
+    domain: Annotated[str, typer.Argument(help="Registered name or folder.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path("charts.html"),
+    sample: Annotated[int, typer.Option(min=1, help="How many charts to draw.")] = 20,
+    seed: Annotated[int, typer.Option(help="Which charts.")] = 0,
+) -> None:
+    """Write a page of sampled charts, hidden truth included, for a clinician to judge.
+
+    Example: healthgym tasks charts triage_emergency --sample 20 --out charts.html
+    """
+    console.print(str(write_chart_page(load_domain(domain), out, sample=sample, seed=seed)), soft_wrap=True)
 
 
 def _item(suite: Suite, task_id: str) -> dict[str, str]:

@@ -1,12 +1,13 @@
 """The frozen suite on paper: how many cases each family has, and a digest that any change of a case changes."""
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from healthgym.errors import ContentError
 from healthgym.tasks.suite import Suite
-from healthgym.tasks.task import SPLITS
+from healthgym.tasks.task import DIFFICULTIES, SPLITS
 
 if TYPE_CHECKING:
     from healthgym.registry import Domain
@@ -18,17 +19,27 @@ def manifest_path(domain: "Domain", version: str = "v1") -> Path:
 
 
 def make_manifest(suite: Suite, domain: str) -> dict[str, Any]:
-    """Generate every case of a domain and return {suite, domain, tasks, families: {name: {version, counts, digest}}}."""
+    """Generate every case of a domain and return what pins it.
+
+    Returns:
+        {suite, domain, tasks, families: {name: {version, counts (by split), difficulty (tasks by level), digest}}}.
+    """
     home = suite.domains[domain]
     families = {
         family.name: {
             "version": family.version,
             "counts": {split: family.counts[split] for split in SPLITS if family.counts.get(split)},
+            "difficulty": _difficulty(suite, domain, family.name),
             "digest": suite.digest(domain, (family.name,)),
         }
         for family in home.families.values()
     }
     return {"suite": suite.version, "domain": domain, "tasks": len(suite.ids(domain)), "families": families}
+
+
+def _difficulty(suite: Suite, domain: str, family: str) -> dict[str, int]:
+    drawn = Counter(case.task.difficulty for case in suite.cases(domain, families=(family,)))
+    return {level: drawn[level] for level in DIFFICULTIES if drawn[level]}
 
 
 def write_manifest(suite: Suite, domain: str) -> Path:
