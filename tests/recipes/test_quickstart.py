@@ -19,11 +19,10 @@ def journey(tmp_path_factory):
 def test_reinforcement_learning_raises_held_out_success(journey):
     _, results = journey
     start = results["warm_start"]["success"]
-    # n = 256, so one standard error of a rate is at most 0.031; the gains seen are above 0.3 (recipes/quickstart).
+    # n = 256, so one standard error of a rate is at most 0.031; the gains seen are 0.4 and more (recipes/quickstart).
     arms = [results[name]["success"] for name in ("grpo_cosine", "tt_opd")]
     assert 0.05 < start < 0.4
-    assert max(arms) > start + 0.2
-    assert min(arms) > start + 0.1
+    assert min(arms) > start + 0.2
 
 
 @pytest.mark.slow
