@@ -13,7 +13,7 @@ from .chart_tools import words
 from .tables import fold, known_condition, row_of, table
 
 MAX_SUGGESTIONS = 8
-COMMON = frozenset({"pain", "of", "the", "in", "and", "with", "a", "on", "to", "at"})
+COMMON = frozenset({"of", "the", "in", "and", "with", "a", "on", "to", "at"})
 
 
 def finding_text(name: str) -> str:
