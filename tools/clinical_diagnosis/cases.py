@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from healthgym.errors import TaskError
@@ -9,13 +10,12 @@ from healthgym.knowledge_base import load
 from healthgym.knowledge_base.patients import sample_patient
 from healthgym.tasks import AnswerField, Budget, Call, Case, Criteria, Evidence, Hazard, Task
 from healthgym.tasks.families import Draw
-from healthgym.tasks.task import Difficulty
+from healthgym.tasks.task import DIFFICULTIES, Difficulty
 from healthgym.world import Chart, Finding, LabResult
 
 from .chart_tools import age_text
 from .tables import prompts, table
 
-DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "medium", "hard")
 MAX_DRAWS = 60
 ROUTINE_QUESTIONS = ("fever", "chest_pain", "breathlessness", "cough", "abdominal_pain", "vomiting", "diarrhoea", "headache", "palpitations")
 ROUTINE_SIGNS = ("pale_clammy", "irregular_pulse", "crackles_both_bases", "neck_stiff", "rigid_abdomen", "petechial_rash", "calf_circumference")
@@ -110,9 +110,17 @@ def introduction(chart: Chart, difficulty: Difficulty) -> str:
     return chart.patient_id
 
 
+@lru_cache(maxsize=1)
+def _codes() -> tuple[str, ...]:
+    return tuple(condition.icd10.replace(".", "") for condition in load().conditions.values())
+
+
 def icd10_field(condition: str) -> AnswerField:
-    """Return the gold for a diagnosis: its category, three characters, counts."""
-    return AnswerField(gold=load().condition(condition).icd10, compare="code", prefix=3)
+    """Return the gold for a diagnosis: as many characters count, from three on, as tell it from every other condition."""
+    code = load().condition(condition).icd10
+    plain = code.replace(".", "")
+    prefix = next(n for n in range(3, len(plain) + 1) if sum(other[:n] == plain[:n] for other in _codes()) == 1)
+    return AnswerField(gold=code, compare="code", prefix=prefix)
 
 
 def make_case(

@@ -2,8 +2,11 @@
 
 from typing import Literal
 
+from healthgym.knowledge_base import load
 from healthgym.toolkit import Toolkit, tool
 from healthgym.world import VitalSigns
+
+from .lab_text import result_text
 
 System = Literal[
     "general",
@@ -152,3 +155,21 @@ class ChartTools(Toolkit):
         self.world.reveal(patient_id, "allergies", ", ".join(a.substance for a in allergies) or "none")
         shown = ", ".join(f"{words(a.substance)} ({a.reaction or 'reaction unknown'})" for a in allergies)
         return f"Allergies: {shown or 'none'}"
+
+    @tool(minutes=1)
+    def earlier_results(self, patient_id: str) -> str:
+        """Read results and reports of earlier visits, where there are any.
+
+        Args:
+            patient_id: For example P1.
+        """
+        chart, kb = self.world.chart(patient_id), load()
+        lines = []
+        for name, known in chart.extra.get("earlier", {}).items():
+            if name in kb.studies:
+                self.world.reveal(patient_id, f"studies.{name}")
+                lines.append(f"{kb.studies[name].name}: {known}")
+            else:
+                self.world.reveal(patient_id, f"labs.{name}", known, kb.analytes[name].unit)
+                lines.append(result_text(chart, name, known))
+        return "\n".join(lines) or "No earlier results."

@@ -6,10 +6,10 @@ from healthgym.errors import TaskError
 from healthgym.knowledge_base.pharmacology import find_drug, interaction_between
 from healthgym.tasks import Call, Case, Evidence, task_family
 from healthgym.tasks.families import Draw
-from healthgym.tasks.task import Difficulty
+from healthgym.tasks.task import DIFFICULTIES, Difficulty
 from healthgym.world import Allergy, Chart, Medication
 
-from .cases import DIFFICULTIES, MAX_DRAWS, by_split, icd10_field, in_turn, make_case, pick, wording
+from .cases import MAX_DRAWS, by_split, icd10_field, in_turn, make_case, pick, wording
 from .family_workup import workable
 from .oracle import test_calls
 from .safety import SERIOUS, first_safe, obstacles

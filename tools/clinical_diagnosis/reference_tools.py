@@ -153,4 +153,5 @@ class ReferenceTools(Toolkit):
         row = rows.get(name)
         if row is None:
             raise ToolError(f"No pathway {problem[:60]!r}. Known: {', '.join(rows)}.")
+        self.world.reveal("kb", f"pathway.{name}")
         return f"{row['text']} ({row['source']})"

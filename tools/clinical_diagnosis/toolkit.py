@@ -30,7 +30,7 @@ from .tables import fold, table
 from .treatment_tools import TreatmentTools
 
 Decision = Literal[
-    "home_care", "ward_care", "high_dependency_care", "no_test", "d_dimer", "ct_pulmonary_angiography",
+    "home_care", "hospital_care", "severe_pneumonia_care", "no_test", "d_dimer", "ct_pulmonary_angiography",
     "ultrasound_leg_veins", "anticoagulate", "consider_anticoagulation", "no_anticoagulation", "high_bleeding_risk",
     "not_high_bleeding_risk", "transplant_evaluation", "no_transplant_evaluation", "class_a", "class_b", "class_c",
     "early_discharge", "observe", "invasive_strategy",
