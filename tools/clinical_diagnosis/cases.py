@@ -17,8 +17,26 @@ from .chart_tools import age_text
 from .tables import prompts, table
 
 MAX_DRAWS = 60
-ROUTINE_QUESTIONS = ("fever", "chest_pain", "breathlessness", "cough", "abdominal_pain", "vomiting", "diarrhoea", "headache", "palpitations")
-ROUTINE_SIGNS = ("pale_clammy", "irregular_pulse", "crackles_both_bases", "neck_stiff", "rigid_abdomen", "petechial_rash", "calf_circumference")
+ROUTINE_QUESTIONS = (
+    "fever",
+    "chest_pain",
+    "breathlessness",
+    "cough",
+    "abdominal_pain",
+    "vomiting",
+    "diarrhoea",
+    "headache",
+    "palpitations",
+)
+ROUTINE_SIGNS = (
+    "pale_clammy",
+    "irregular_pulse",
+    "crackles_both_bases",
+    "neck_stiff",
+    "rigid_abdomen",
+    "petechial_rash",
+    "calf_circumference",
+)
 """What everybody is asked and examined for: negative where the illness says nothing of it."""
 
 

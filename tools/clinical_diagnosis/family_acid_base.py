@@ -82,7 +82,9 @@ def acid_base_and_salts(draw: Draw) -> Case:
     chart = with_labs(chart, results.labs)
     now = chart.vital_signs[0][1]
     now = replace(
-        now, glucose_mg_dl=results.glucose_mg_dl or now.glucose_mg_dl, spo2_percent=results.spo2_percent or now.spo2_percent
+        now,
+        glucose_mg_dl=results.glucose_mg_dl or now.glucose_mg_dl,
+        spo2_percent=results.spo2_percent or now.spo2_percent,
     )
     chart = replace(chart, vital_signs=((0.0, now),))
     printed = {name: float(chart.lab_results[name].value) for name in group.labs}

@@ -121,7 +121,12 @@ def safe_prescribing(draw: Draw) -> Case:
     chart, drug, evidence, calls = patient(draw, condition, difficulty)
     pid, gold = chart.patient_id, icd10_field(condition)
     read = ("open_chart", "past_history", "medication_list", "allergy_record")
-    seen = {"age_years": "front sheet", "comorbidities": "illnesses", "medications": "medicines", "allergies": "allergies"}
+    seen = {
+        "age_years": "front sheet",
+        "comorbidities": "illnesses",
+        "medications": "medicines",
+        "allergies": "allergies",
+    }
     records = [Evidence(any_of=(f"{pid}.{key}",), label=label) for key, label in seen.items()]
     records.append(Evidence(any_of=(f"{pid}.labs.creatinine",), label="kidney function"))
     return make_case(

@@ -8,7 +8,8 @@ from healthgym.world import Chart, Persona
 
 from .cases import in_turn, make_case, pick_difficulty, wording
 from .oracle import must_reveal, test_calls
-from .risk_builders import BUILDERS, HELD_OUT, Scored
+from .risk_builders import BUILDERS, HELD_OUT
+from .risk_common import Scored
 
 QUESTIONS = {
     "CURB-65": "where to treat this pneumonia",
@@ -29,7 +30,9 @@ def _hard(scored: Scored) -> Chart:
     asked = [f for f in chart.findings if f.reveal == "ask"]
     if asked:
         return replace(chart, persona=Persona(reticent_topics=asked[0].topics[:1]))
-    older = ", ".join(f"{name.replace('_', ' ')} {float(chart.lab_results[name].value) * 0.8:.1f}" for name in scored.labs)
+    older = ", ".join(
+        f"{name.replace('_', ' ')} {float(chart.lab_results[name].value) * 0.8:.1f}" for name in scored.labs
+    )
     on_file = {**chart.extra.get("on_file", {}), "older": f"results of last month: {older or 'none'}"}
     return replace(chart, extra={**chart.extra, "on_file": on_file})
 
@@ -49,7 +52,9 @@ def risk_score(draw: Draw) -> Case:
         calls.append(Call("measure_vital_signs", patient_id=pid))
     calls += [Call(tool, patient_id=pid) for key, tool in READS.items() if key in scored.seen]
     calls += must_reveal(chart, scored.findings)
-    evidence += [Evidence(any_of=(f"{pid}.findings.{item}",), label="an item of the instrument") for item in scored.findings]
+    evidence += [
+        Evidence(any_of=(f"{pid}.findings.{item}",), label="an item of the instrument") for item in scored.findings
+    ]
     evidence += [Evidence(any_of=(f"{pid}.labs.{item}",), label="a result of the instrument") for item in scored.labs]
     if scored.ecg:
         evidence.append(Evidence(any_of=(f"{pid}.studies.ecg",), label="ECG"))

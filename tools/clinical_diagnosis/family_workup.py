@@ -6,7 +6,18 @@ from healthgym.tasks.families import Draw
 from healthgym.tasks.task import Difficulty
 from healthgym.world import Chart
 
-from .cases import MAX_DRAWS, by_split, icd10_field, in_turn, introduction, make_case, pick_difficulty, reticent, sample, wording
+from .cases import (
+    MAX_DRAWS,
+    by_split,
+    icd10_field,
+    in_turn,
+    introduction,
+    make_case,
+    pick_difficulty,
+    reticent,
+    sample,
+    wording,
+)
 from .oracle import decisive
 from .tables import table
 

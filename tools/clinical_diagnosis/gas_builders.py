@@ -8,8 +8,6 @@ from healthgym.tasks.families import Draw
 
 from ..scores.alveolar_gradient import SEA_LEVEL_MMHG, WATER_VAPOUR_MMHG, expected_gradient_mmhg
 from ..scores.anion_gap import albumin_corrected, anion_gap_mmol_l
-from ..scores.corrected_calcium import corrected_calcium_mg_dl
-from ..scores.corrected_sodium import corrected_sodium_mmol_l
 
 # Expected compensation: Berend, de Vries and Gans, N Engl J Med 2014;371:1434-1445.
 NORMAL_BICARBONATE, NORMAL_PCO2 = 24, 40

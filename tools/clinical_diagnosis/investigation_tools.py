@@ -29,7 +29,11 @@ class InvestigationTools(Toolkit):
             about: A few words, for example thyroid or chest.
         """
         kb, wanted = load(), set(fold(about).split("_"))
-        lines = [f"{name}: panel of {', '.join(row['tests'])}" for name, row in table("panels").items() if wanted & set(name.split("_"))]
+        lines = [
+            f"{name}: panel of {', '.join(row['tests'])}"
+            for name, row in table("panels").items()
+            if wanted & set(name.split("_"))
+        ]
         lines += [
             f"{a.id}: {a.name}, {a.turnaround_minutes:g} min, cost {a.cost:g}"
             for a in kb.analytes.values()
@@ -41,7 +45,9 @@ class InvestigationTools(Toolkit):
             if wanted & set(fold(f"{s.id} {s.name}").split("_"))
         ]
         if not lines:
-            raise ToolError(f"No test about {about[:60]!r}.{nearest(fold(about[:60]), [*table('panels'), *kb.analytes, *kb.studies])}")
+            raise ToolError(
+                f"No test about {about[:60]!r}.{nearest(fold(about[:60]), [*table('panels'), *kb.analytes, *kb.studies])}"
+            )
         return "\n".join(lines[:12])
 
     @tool(effect="write", minutes=2)
@@ -56,7 +62,9 @@ class InvestigationTools(Toolkit):
         names = [fold(test) for test in tests]
         for name in names:
             if name not in table("panels") and name not in chart.lab_results:
-                raise ToolError(f"No laboratory test {name[:60]!r}.{nearest(name[:60], [*table('panels'), *kb.analytes])}")
+                raise ToolError(
+                    f"No laboratory test {name[:60]!r}.{nearest(name[:60], [*table('panels'), *kb.analytes])}"
+                )
         lines = []
         for name in dict.fromkeys(names):
             analytes = table("panels")[name]["tests"] if name in table("panels") else [name]

@@ -20,4 +20,6 @@ def result_text(chart: Chart, name: str, value: float) -> str:
     analyte = load().analytes[name]
     limits = analyte.reference_range(chart.sex, chart.age_years)
     marked = flag(analyte, value, chart.sex, chart.age_years)
-    return f"{analyte.name} {value:g} {analyte.unit} ({limits.low:g}-{limits.high:g})" + (f" {marked}" if marked else "")
+    return f"{analyte.name} {value:g} {analyte.unit} ({limits.low:g}-{limits.high:g})" + (
+        f" {marked}" if marked else ""
+    )

@@ -85,7 +85,9 @@ class TreatmentTools(Toolkit):
             name = "_".join(illness.lower().split())[:80]
             against = found.contraindicated_in(name)
             if against is not None:
-                lines.append(f"{words(name)}: {'avoid' if against.absolute else 'only with good reason'}, {against.reason}")
+                lines.append(
+                    f"{words(name)}: {'avoid' if against.absolute else 'only with good reason'}, {against.reason}"
+                )
         if pregnancy_weeks:
             unsafe = found.avoid_in_trimester(trimester_of(pregnancy_weeks))
             known = "no advice on record" if found.pregnancy is None else f"no bar at {pregnancy_weeks:g} weeks"

@@ -20,15 +20,7 @@ def cha2ds2_vasc_points(
 ) -> int:
     """Return the points, 0 to 9. Source: Lip et al., Chest 2010;137:263-272, table 2."""
     age = 2 if age_years >= 75 else 1 if age_years >= 65 else 0
-    return (
-        age
-        + (sex == "female")
-        + heart_failure
-        + hypertension
-        + diabetes
-        + 2 * stroke_or_embolism
-        + vascular_disease
-    )
+    return age + (sex == "female") + heart_failure + hypertension + diabetes + 2 * stroke_or_embolism + vascular_disease
 
 
 def anticoagulation_advice(points: int, sex: str) -> Literal["recommended", "reasonable", "not needed"]:
