@@ -6,7 +6,8 @@ from pydantic import Field
 
 from healthgym.toolkit import tool
 
-MG_DL_UREA_NITROGEN_PER_MMOL_L_UREA = 2.8
+HIGH_UREA_NITROGEN_MG_DL = 19.6
+"""7 mmol/L of urea, at 2.8 mg/dL of urea nitrogen each."""
 
 
 def curb65_points(
@@ -24,7 +25,7 @@ def curb65_points(
     """
     return (
         confusion
-        + (urea_nitrogen_mg_dl > 7 * MG_DL_UREA_NITROGEN_PER_MMOL_L_UREA)
+        + (urea_nitrogen_mg_dl > HIGH_UREA_NITROGEN_MG_DL)
         + (respiratory_rate_per_min >= 30)
         + (systolic_bp_mmhg < 90 or diastolic_bp_mmhg <= 60)
         + (age_years >= 65)
