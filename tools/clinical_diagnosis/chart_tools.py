@@ -20,6 +20,14 @@ System = Literal[
     "genitourinary",
 ]
 OPENING_WORDS = frozenset({"wrong", "brings", "brought", "happened", "complaint", "reason", "why"})
+WHOLLY_NORMAL = frozenset(
+    {
+        "Clear chest.", "Clear apices.", "Equal air entry.", "Unlaboured breathing.", "Soft abdomen.", "Abdomen not tender.",
+        "No rash.", "Normal skin.", "No abnormal pigment.", "Normal skin colour.", "Normal joints.", "Looks well.",
+        "Warm and well perfused.", "No swelling.", "No tremor.", "Normal reflexes.",
+    }
+)  # fmt: skip
+"""Words of a negative sign that call a whole region normal; not said beside something abnormal there."""
 VITAL_UNITS = {
     "temperature_c": "C",
     "heart_rate_per_min": "/min",
@@ -113,6 +121,8 @@ class ChartTools(Toolkit):
             system: Body system.
         """
         found = [f for f in self.world.chart(patient_id).findings if f.reveal == "examine" and f.system == system]
+        if any(finding.present for finding in found):
+            found = [finding for finding in found if finding.present or finding.text not in WHOLLY_NORMAL]
         for finding in found:
             self.world.reveal(patient_id, f"findings.{finding.id}", finding.present)
         texts = dict.fromkeys(finding.text for finding in sorted(found, key=lambda f: not f.present))

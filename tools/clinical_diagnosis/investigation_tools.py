@@ -1,5 +1,6 @@
 """Tools that order tests, wait for them and read them."""
 
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -11,11 +12,28 @@ from healthgym.world.world import FactValue
 
 from .chart_tools import words
 from .lab_text import result_text
-from .tables import fold, table
+from .tables import fold, table, word_list
 
+MAX_LINES = 12
 Sex = Literal["female", "male"]
 PANEL_MINUTES = {"arterial_gas": 15.0, "urine_dipstick": 5.0}
 """Panels measured at the bedside; the others take as long as their slowest test."""
+
+
+@lru_cache(maxsize=1)
+def _menu() -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return a line for every panel, analyte and study, with the words it can be found by."""
+    kb = load()
+    lines = [(f"{name}: panel of {', '.join(row['tests'])}", name) for name, row in table("panels").items()]
+    lines += [
+        (f"{a.id}: {a.name}, {a.turnaround_minutes:g} min, cost {a.cost:g}", f"{a.id} {a.name} {a.plain}")
+        for a in kb.analytes.values()
+    ]
+    lines += [
+        (f"{s.id}: {s.name}, {s.turnaround_minutes:g} min, cost {s.cost:g}", f"{s.id} {s.name}")
+        for s in kb.studies.values()
+    ]
+    return tuple((line, frozenset(word_list(text))) for line, text in lines)
 
 
 class InvestigationTools(Toolkit):
@@ -28,27 +46,12 @@ class InvestigationTools(Toolkit):
         Args:
             about: A few words, for example thyroid or chest.
         """
-        kb, wanted = load(), set(fold(about).split("_"))
-        lines = [
-            f"{name}: panel of {', '.join(row['tests'])}"
-            for name, row in table("panels").items()
-            if wanted & set(name.split("_"))
-        ]
-        lines += [
-            f"{a.id}: {a.name}, {a.turnaround_minutes:g} min, cost {a.cost:g}"
-            for a in kb.analytes.values()
-            if wanted & set(fold(f"{a.id} {a.name} {a.plain}").split("_"))
-        ]
-        lines += [
-            f"{s.id}: {s.name}, {s.turnaround_minutes:g} min, cost {s.cost:g}"
-            for s in kb.studies.values()
-            if wanted & set(fold(f"{s.id} {s.name}").split("_"))
-        ]
+        wanted = frozenset(word_list(about))
+        lines = [line for line, known in _menu() if wanted & known]
         if not lines:
-            raise ToolError(
-                f"No test about {about[:60]!r}.{nearest(fold(about[:60]), [*table('panels'), *kb.analytes, *kb.studies])}"
-            )
-        return "\n".join(lines[:12])
+            every = [*table("panels"), *load().analytes, *load().studies]
+            raise ToolError(f"No test about {about[:60]!r}.{nearest(fold(about[:60]), every)}")
+        return "\n".join(lines[:MAX_LINES])
 
     @tool(effect="write", minutes=2)
     def order_labs(self, patient_id: str, tests: Annotated[list[str], Field(min_length=1, max_length=8)]) -> str:

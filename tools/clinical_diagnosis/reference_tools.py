@@ -1,5 +1,7 @@
 """Tools that look up conditions: what fits, what tells apart, what comes first. Nothing here looks at a patient."""
 
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Annotated
 
 from pydantic import Field
@@ -10,7 +12,7 @@ from healthgym.knowledge_base.schema import Condition
 from healthgym.toolkit import Toolkit, tool
 
 from .chart_tools import words
-from .tables import fold, known_condition, row_of, table
+from .tables import fold, known_condition, row_of, table, word_list
 
 MAX_SUGGESTIONS = 8
 COMMON = frozenset({"of", "the", "in", "and", "with", "a", "on", "to", "at"})
@@ -22,20 +24,31 @@ def finding_text(name: str) -> str:
     return kb.symptoms[name].text if name in kb.symptoms else kb.signs[name].text.rstrip(".").lower()
 
 
+@lru_cache(maxsize=1)
+def _finding_words() -> Mapping[str, frozenset[str]]:
+    """Return the words of every symptom's and sign's id and text."""
+    kb = load()
+    texts = {name: item.text for known in (kb.symptoms, kb.signs) for name, item in known.items()}
+    return {name: frozenset(word_list(f"{name} {text}")) - COMMON for name, text in texts.items()}
+
+
+@lru_cache(maxsize=512)
 def matching_findings(text: str) -> tuple[str, ...]:
     """Return the symptom and sign ids whose words fit best; none when no word does."""
-    kb, wanted = load(), set(fold(text).split("_")) - COMMON
-    scored = [
-        (len(wanted & (set(fold(f"{name} {item.text.rstrip('.')}").replace(",", "").split("_")) - COMMON)), name)
-        for known in (kb.symptoms, kb.signs)
-        for name, item in known.items()
-    ]
-    best = max(score for score, _ in scored)
-    return tuple(name for score, name in scored if score == best) if best else ()
+    wanted = frozenset(word_list(text)) - COMMON
+    scores = {name: len(wanted & known) for name, known in _finding_words().items()}
+    best = max(scores.values())
+    return tuple(name for name, score in scores.items() if score == best) if best else ()
 
 
 def _usual(pairs: dict[str, float]) -> str:
     return "; ".join(f"{finding_text(name)} {share:.0%}" for name, share in pairs.items() if share >= 0.1)
+
+
+def _fit(condition: Condition, groups: Iterable[tuple[str, ...]]) -> float:
+    """Return the sum over findings of how often the condition shows them, at its best wording."""
+    symptoms, signs = condition.symptoms, condition.signs
+    return sum(max(symptoms.get(name, signs.get(name, 0.0)) for name in names) for names in groups)
 
 
 class ReferenceTools(Toolkit):
@@ -71,12 +84,9 @@ class ReferenceTools(Toolkit):
         if unknown:
             raise ToolError(f"No finding matches {unknown[0][:60]!r}. Use plain words such as 'chest pain'.")
 
-        def fit(condition: Condition) -> float:
-            shares = {**condition.symptoms, **condition.signs}
-            return sum(max((shares.get(name, 0.0) for name in names), default=0.0) for names in groups.values())
-
-        ranked = sorted(load().conditions.values(), key=lambda condition: (-fit(condition), condition.id))
-        best = [f"{c.id} {fit(c):.1f}" for c in ranked[:MAX_SUGGESTIONS] if fit(c) > 0]
+        fits = {condition.id: _fit(condition, groups.values()) for condition in load().conditions.values()}
+        ranked = sorted((name for name in fits if fits[name] > 0), key=lambda name: (-fits[name], name))
+        best = [f"{name} {fits[name]:.1f}" for name in ranked[:MAX_SUGGESTIONS]]
         return ", ".join(best) or "No condition here is typical for these."
 
     @tool()

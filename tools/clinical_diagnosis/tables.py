@@ -1,5 +1,6 @@
 """The data files of this folder, and names as people write them."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -11,6 +12,7 @@ from healthgym.knowledge_base.reading import read_yaml
 from healthgym.knowledge_base.schema import Condition
 
 FOLDER = Path(__file__).parent
+_WORD = re.compile(r"[a-z0-9]+")
 
 
 @lru_cache(maxsize=16)
@@ -28,6 +30,11 @@ def prompts() -> Mapping[str, Mapping[str, Any]]:
 def fold(name: str) -> str:
     """Return a name in the form of an id."""
     return "_".join(name.lower().replace("-", " ").replace("_", " ").split())
+
+
+def word_list(text: str) -> list[str]:
+    """Return the lower-case words of a text or id."""
+    return _WORD.findall(text.lower())
 
 
 @lru_cache(maxsize=1)
@@ -53,3 +60,15 @@ def row_of(table_name: str, condition: Condition, missing: str) -> dict[str, Any
     if row is None:
         raise ToolError(f"{missing} for {condition.id}.")
     return row
+
+
+@lru_cache(maxsize=1)
+def managements() -> frozenset[str]:
+    """Return the ids of what may come first."""
+    return frozenset(row["management"] for row in table("work_up").values())
+
+
+@lru_cache(maxsize=1)
+def orderable() -> frozenset[str]:
+    """Return the tests that may come next, and none."""
+    return frozenset({"none", *load().analytes, *load().studies})

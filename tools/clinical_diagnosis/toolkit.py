@@ -5,7 +5,6 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from healthgym.errors import ToolError, nearest
-from healthgym.knowledge_base import load
 from healthgym.toolkit import tool
 
 from ..evidence.toolkit import EvidenceToolkit
@@ -26,7 +25,7 @@ from ..scores.wells_pe import wells_pe
 from .chart_tools import ChartTools
 from .investigation_tools import InvestigationTools
 from .reference_tools import ReferenceTools
-from .tables import fold, table
+from .tables import fold, managements, orderable
 from .treatment_tools import TreatmentTools
 
 Decision = Literal[
@@ -88,10 +87,9 @@ class ClinicalDiagnosisToolkit(ChartTools, InvestigationTools, ReferenceTools, T
             value: Computed figure: gap, corrected sodium, corrected calcium or gradient.
             next_test: Laboratory test or study to do next, or none.
         """
-        known = {row["management"] for row in table("work_up").values()}
+        known, tests = managements(), orderable()
         if first_management and fold(first_management) not in known:
             raise ToolError(f"No management {first_management!r}.{nearest(fold(first_management), known)}")
-        tests = {"none", *load().analytes, *load().studies}
         if next_test and fold(next_test) not in tests:
             raise ToolError(f"No test {next_test!r}.{nearest(fold(next_test), tests)}")
         return "submitted"

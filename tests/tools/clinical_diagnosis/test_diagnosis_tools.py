@@ -21,7 +21,8 @@ def patient(condition: str = "pneumonia", **changes) -> Chart:
     chart = sample_patient(
         np.random.default_rng(3), condition, age_years=50.0, sex="male", allergies=(), persona=Persona()
     )
-    return replace(with_negatives(chart), **{"comorbidities": (), "medications": (), **changes})
+    healthy_kidneys = with_labs(with_negatives(chart), {"creatinine": 0.9})
+    return replace(healthy_kidneys, **{"comorbidities": (), "medications": (), **changes})
 
 
 def desk(chart: Chart):
@@ -100,6 +101,15 @@ def test_asking_and_examining_reveal_only_what_they_are_about():
     ask(toolkit, "ask_history", patient_id="P1", question="Do you cough?")
     assert world.facts["P1.findings.cough"].value is False
     assert not world.knows("P1.findings.heat_intolerance")
+
+
+def test_a_region_is_not_called_normal_beside_something_abnormal():
+    world, toolkit = desk(patient("pneumonia"))
+    text = ask(toolkit, "examine_system", patient_id="P1", system="respiratory")
+    assert "bronchial breathing" in text and "Clear chest." not in text
+    assert not world.knows("P1.findings.crackles_both_bases")
+    _, healthy = desk(patient("cystitis", sex="female"))
+    assert "Clear chest." in ask(healthy, "examine_system", patient_id="P1", system="respiratory")
 
 
 def test_earlier_results_are_read_and_counted_as_seen():
