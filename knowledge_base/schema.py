@@ -151,6 +151,8 @@ class Condition(Fact):
     name: str
     icd10: str = Field(pattern=r"^[A-Z]\d\d(\.[0-9A-Z]{1,4})?$")
     aliases: tuple[str, ...] = ()
+    at_triage: bool = True
+    """False for what is worked up on a ward or in a clinic: an emergency department's triage desk draws nobody with it."""
     who: Who
     chief_complaints: tuple[str, ...] = ()
     """The patient's opening words; none when the patient cannot speak for themselves."""

@@ -8,6 +8,7 @@ from typing import Any
 import yaml
 
 from healthgym.errors import TaskError
+from healthgym.knowledge_base import load
 from healthgym.knowledge_base.patients import sample_patient
 from healthgym.tasks import AnswerField, Budget, Call, Case, Criteria, Evidence, Hazard, Task
 from healthgym.tasks.families import Draw
@@ -31,7 +32,8 @@ MAX_DRAWS = 400
 def by_split(conditions: Sequence[str], draw: Draw) -> list[str]:
     """Return the conditions that this draw's split may use, in order."""
     held_out = draw.split == "test_ood"
-    chosen = [name for name in conditions if (name in OOD_CONDITIONS) == held_out]
+    known = load().conditions
+    chosen = [name for name in conditions if known[name].at_triage and (name in OOD_CONDITIONS) == held_out]
     if not chosen:
         raise TaskError(f"family {draw.family}: no condition for split {draw.split}")
     return chosen

@@ -25,7 +25,7 @@ def _candidates(held_out: bool) -> dict[int, tuple[tuple[str, str], ...]]:
     """Return (condition, severity) pairs by the level that typical vital signs of the profile give."""
     found: dict[int, list[tuple[str, str]]] = {level: [] for level in LEVELS}
     for condition in load().conditions.values():
-        if (condition.id in OOD_CONDITIONS) != held_out:
+        if not condition.at_triage or (condition.id in OOD_CONDITIONS) != held_out:
             continue
         for name, severity in condition.severities.items():
             typical = VitalSigns(gcs=severity.vitals.gcs, pain_0_10=severity.vitals.pain_0_10[0])

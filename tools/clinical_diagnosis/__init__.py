@@ -1,0 +1,1 @@
+"""Clinical diagnosis: work up a patient, name the illness, start what comes first."""
