@@ -83,8 +83,8 @@ class ActionTools(Toolkit):
         row = measures.get(measure.strip().lower().replace(" ", "_"))
         if row is None:
             raise ToolError(f"No measure {measure[:40]!r}.{nearest(measure[:40], measures)}")
-        if (row["on"] == "newborn") != is_fetus(chart):
-            raise ToolError(f"{row['id']} is done on the {row['on']}; {patient_id} is not.")
+        if (row["whom"] == "newborn") != is_fetus(chart):
+            raise ToolError(f"{row['id']} is done on the {row['whom']}; {patient_id} is not.")
         if row["id"] in self.world.state.get(f"{patient_id}.measures", ()):
             raise ToolError(f"{row['id']} is under way already.")
         self.world.state.append(f"{patient_id}.measures", row["id"])

@@ -58,8 +58,6 @@ def read(section: str) -> Call:
     return Call("read_record", patient_id="P1", section=section)
 
 
-
-
 def introduction(chart: Chart, difficulty: Difficulty) -> str:
     """Return how a patient is announced: with weeks and opening words when easy, by age when medium, else by id."""
     if difficulty == "hard":

@@ -26,12 +26,16 @@ def trace_text(trace: Mapping[str, Any]) -> str:
     if trace.get("sinusoidal"):
         parts.append("smooth waves of 10/min, 4 a minute, for the whole 20 min")
     else:
-        parts.append(f"variability about {trace['amplitude']}/min" if trace["amplitude"] else "variability undetectable")
+        parts.append(
+            f"variability about {trace['amplitude']}/min" if trace["amplitude"] else "variability undetectable"
+        )
     parts.append(f"{trace['accelerations']} accelerations" if trace["accelerations"] else "no accelerations")
     dips = trace.get("dips")
     if dips:
         place = (
-            "lowest at the peak of the contraction" if dips["lag_s"] == 0 else f"lowest {dips['lag_s']} s after the peak"
+            "lowest at the peak of the contraction"
+            if dips["lag_s"] == 0
+            else f"lowest {dips['lag_s']} s after the peak"
         )
         parts.append(
             f"dips with {dips['count']} of {trace['contractions'] * 2} contractions: falling over {dips['onset_s']} s by "

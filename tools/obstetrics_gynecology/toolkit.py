@@ -86,5 +86,7 @@ class ObstetricsToolkit(FetalTools, ActionTools, ReferenceTools):
         for kind, given in (("diagnosis", diagnosis), ("plan", plan)):
             known = known_answers(kind)
             if given and given.strip().lower() not in known:
-                raise ToolError(f"No {kind} {given[:40]!r}.{nearest(given[:40], known)} Use a word that the task lists.")
+                raise ToolError(
+                    f"No {kind} {given[:40]!r}.{nearest(given[:40], known)} Use a word that the task lists."
+                )
         return "submitted"

@@ -90,7 +90,9 @@ def woman(
     weight, height = body_size(rng, "female", age)
     weeks = weeks_and_days(gestation_days) if gestation_days is not None else ""
     announced = weeks_text if weeks_text is not None else weeks
-    written = _record(draw, day, gestation_days, dated, age, para, births, weight, height, illnesses, medications, allergies)
+    written = _record(
+        draw, day, gestation_days, dated, age, para, births, weight, height, illnesses, medications, allergies
+    )
     pulse = heart_rate_per_min if heart_rate_per_min is not None else whole(draw, 72, 92)
     systolic = systolic_bp_mmhg if systolic_bp_mmhg is not None else whole(draw, 104, 128)
     diastolic = diastolic_bp_mmhg if diastolic_bp_mmhg is not None else whole(draw, 62, 78)

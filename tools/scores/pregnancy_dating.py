@@ -68,8 +68,8 @@ def gestational_age(due_date: IsoDate, on_date: IsoDate) -> str:
     """Work out the gestational age on a day from the due date.
 
     Args:
-        due_date: Due date, YYYY-MM-DD.
-        on_date: Day asked about, YYYY-MM-DD.
+        due_date: For example 2026-09-30.
+        on_date: Day asked about, for example 2026-05-01.
     """
     days = PREGNANCY_DAYS - (parse_date(due_date, "due_date") - parse_date(on_date, "on_date")).days
     if not 0 <= days <= MAX_GESTATION_DAYS:
@@ -89,11 +89,11 @@ def date_pregnancy(
     """Find the due date by ACOG CO 700: menses, first scan (redating limits applied), or embryo transfer.
 
     Args:
-        lmp: First day of the last menses, YYYY-MM-DD; empty when not known for certain.
-        scan_date: Day of the earliest scan, YYYY-MM-DD.
+        lmp: First day of the last menses, for example 2026-03-14; empty when not known for certain.
+        scan_date: Day of the earliest scan, for example 2026-05-20.
         scan_weeks: Completed weeks by that scan.
         scan_days: Further days by that scan.
-        transfer_date: Day of embryo transfer, YYYY-MM-DD; decides alone when given.
+        transfer_date: Day of embryo transfer, for example 2026-03-28; decides alone when given.
         embryo_age_days: Age of the embryo at transfer.
     """
     if transfer_date:
