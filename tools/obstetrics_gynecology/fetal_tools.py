@@ -62,7 +62,7 @@ class FetalTools(ChartTools):
         place = chart.extra["ctg"].index(state)
         self.world.reveal(patient_id, "ctg", place)
         self.world.reveal(patient_id, f"ctg.{place}", True)
-        return trace_text(state)
+        return f"minute {self.world.minutes:g}, {trace_text(state)}"
 
     @tool(minutes=30)
     def scan_fetus(self, patient_id: str) -> str:
