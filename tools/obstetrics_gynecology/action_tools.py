@@ -71,7 +71,7 @@ class ActionTools(Toolkit):
         self.world.state.set(f"{patient_id}.anti_d_ug", dose_ug)
         return f"anti-D {dose_ug} ug given"
 
-    @tool(effect="write", minutes=1)
+    @tool(effect="write", minutes=0.5)
     def start_measure(self, patient_id: str, measure: str) -> str:
         """Do something at the bedside.
 
