@@ -29,7 +29,7 @@ smollm2: $(STAMP) $(OFFLINE_MODELS)
 	$(BIN)/python recipes/smollm2_cpu/run.py
 
 # torch first and pinned, so that pip takes the build for this machine; see constraints.txt.
-$(STAMP): pyproject.toml setup.py constraints.txt
+$(STAMP): pyproject.toml setup.py constraints.txt $(wildcard tools/*/domain.yaml)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch==2.13.0 -e '.[train,kb,dev]'

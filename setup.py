@@ -1,4 +1,6 @@
-"""Lists the packages: `tools/` and `knowledge_base/` are content that installs inside `healthgym`."""
+"""Lists packages and domains: `tools/` and `knowledge_base/` are content that installs inside `healthgym`."""
+
+from pathlib import Path
 
 from setuptools import find_namespace_packages, setup
 
@@ -16,9 +18,20 @@ def packages() -> list[str]:
     return found
 
 
+def domains() -> list[str]:
+    """Return the entry point of every domain folder, so that a new one needs no edit here."""
+    names = sorted(path.parent.name for path in (Path(__file__).parent / "tools").glob("*/domain.yaml"))
+    return [f"{name} = healthgym.tools.{name}" for name in names]
+
+
 setup(
     packages=packages(),
     package_dir={"healthgym": "healthgym", **CONTENT},
+    entry_points={
+        "console_scripts": ["healthgym = healthgym.cli.main:main"],
+        "healthgym.domains": domains(),
+        "healthgym.passages": ["healthgym = healthgym.knowledge_base.render:passages"],
+    },
     package_data={
         "": ["*.yaml", "*.yml", "*.md", "*.json", "*.jsonl", "*.csv", "*.j2", "*.html", "*.css", "*.js", "py.typed"]
     },

@@ -1,26 +1,39 @@
 """`healthgym domains`, `tools` and `tasks`: what there is."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from healthgym.authoring.chart_page import write_chart_page
+from healthgym.authoring.domain_page import write_domain_pages
 from healthgym.cli.output import Json, console, print_json, table
 from healthgym.errors import NotRegistered
 from healthgym.registry import Domain, domain_names, load_domain
 from healthgym.tasks import SPLITS, AnswerField, Suite, load_suite
+from healthgym.tasks.manifest import differences, write_manifest
 
 DomainOption = Annotated[str | None, typer.Option("--domain", "-d", help="Registered name or folder of one domain.")]
 SplitOption = Annotated[str | None, typer.Option("--split", "-s", help=f"One of {', '.join(SPLITS)}.")]
 LimitOption = Annotated[int | None, typer.Option("--limit", "-n", min=1, help="Show at most this many.")]
 
-tasks_app = typer.Typer(help="List tasks, or show one whole.", invoke_without_command=True)
+tasks_app = typer.Typer(help="List tasks, show one whole, freeze and verify the suite.", invoke_without_command=True)
 
 
-def domains(as_json: Json = False) -> None:
+def domains(
+    docs: Annotated[
+        Path | None, typer.Option("--docs", metavar="DIR", help="Write one Markdown page a domain into this folder.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
     """List the clinical domains with their tools and tasks by split.
 
     Example: healthgym domains --json
     """
+    if docs is not None:
+        for path in write_domain_pages(domain_names(), docs):
+            console.print(str(path), soft_wrap=True)
+        return None
     counts = load_suite().counts()
     rows: list[dict[str, Any]] = []
     for name in domain_names():
@@ -155,6 +168,63 @@ def show_task(
             console.print(f"  {call.tool}({arguments})", markup=False)
     console.print(f"[bold]Provenance[/]: {task.provenance}")
     return None
+
+
+@tasks_app.command("freeze")
+def freeze(
+    domains: Annotated[
+        list[str] | None, typer.Argument(help="Names or folders; every registered domain when none.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the manifest of counts and digests that pins a domain's cases, into the domain's folder.
+
+    Example: healthgym tasks freeze wound_care
+    """
+    suite = load_suite(*(domains or ()))
+    written = {name: str(write_manifest(suite, name)) for name in suite.domains}
+    if as_json:
+        return print_json(written)
+    for path in written.values():
+        console.print(path, soft_wrap=True)
+    return None
+
+
+@tasks_app.command("verify")
+def verify(
+    domains: Annotated[
+        list[str] | None, typer.Argument(help="Names or folders; every registered domain when none.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Generate every case anew and compare with the manifest; exit code 1 when anything changed.
+
+    Example: healthgym tasks verify triage_emergency
+    """
+    suite = load_suite(*(domains or ()))
+    changed = {name: differences(suite, name) for name in suite.domains}
+    if as_json:
+        print_json({"ok": not any(changed.values()), "changed": changed})
+    else:
+        for name, lines in changed.items():
+            for line in lines or [f"{name}: as frozen"]:
+                console.print(line, markup=False, soft_wrap=True)
+    if any(changed.values()):
+        raise typer.Exit(1)
+
+
+@tasks_app.command("charts")
+def charts(
+    domain: Annotated[str, typer.Argument(help="Registered name or folder.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="HTML file to write.")] = Path("charts.html"),
+    sample: Annotated[int, typer.Option(min=1, help="How many charts to draw.")] = 20,
+    seed: Annotated[int, typer.Option(help="Which charts.")] = 0,
+) -> None:
+    """Write a page of sampled charts, hidden truth included, for a clinician to judge.
+
+    Example: healthgym tasks charts triage_emergency --sample 20 --out charts.html
+    """
+    console.print(str(write_chart_page(load_domain(domain), out, sample=sample, seed=seed)), soft_wrap=True)
 
 
 def _item(suite: Suite, task_id: str) -> dict[str, str]:

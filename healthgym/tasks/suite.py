@@ -47,14 +47,16 @@ class Suite:
         """Return one task."""
         return self.case(task_id).task
 
-    def cases(self, domain: str | None = None, split: str | None = None) -> Iterator[Case]:
-        """Yield the cases of a domain and split."""
-        return (self.case(task_id) for task_id in self.ids(domain, split))
+    def cases(
+        self, domain: str | None = None, split: str | None = None, families: Sequence[str] = ()
+    ) -> Iterator[Case]:
+        """Yield the cases of a domain, split and some families."""
+        return (self.case(task_id) for task_id in self.ids(domain, split, families))
 
-    def digest(self, domain: str | None = None) -> str:
+    def digest(self, domain: str | None = None, families: Sequence[str] = ()) -> str:
         """Return the SHA-256 over every task, gold and solution included, and its charts."""
         total = sha256()
-        for case in self.cases(domain):
+        for case in self.cases(domain, families=families):
             total.update(json.dumps(case.task.to_dict(), sort_keys=True, default=str).encode())
             total.update(repr(sorted(case.charts.items())).encode())
         return total.hexdigest()

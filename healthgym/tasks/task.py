@@ -10,6 +10,7 @@ from healthgym.tasks.criteria import Criteria
 Split = Literal["train", "val", "test", "test_ood"]
 SPLITS: tuple[Split, ...] = ("train", "val", "test", "test_ood")
 Difficulty = Literal["easy", "medium", "hard"]
+DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "medium", "hard")
 
 
 @dataclass(frozen=True, init=False)

@@ -11,6 +11,7 @@ from healthgym.validation.arguments import ValuePool
 from healthgym.validation.attackers import ATTACKS, Attack, Field, blind_attacks
 from healthgym.validation.failures import FailureLog, describe
 from healthgym.validation.oracle import prove_prompts, prove_repeatable, prove_task
+from healthgym.validation.reachable import ReachableGolds
 from healthgym.validation.replay import Played, play
 from healthgym.validation.tool_trials import BAD_CASES, ToolTrials
 from healthgym.world import Services
@@ -86,6 +87,7 @@ def _prove_tasks(
 ) -> float:
     """Replay every oracle, try every tool on every patient, and return the smallest reward of an oracle."""
     rewards: list[float] = []
+    reachable = ReachableGolds(log)
     tried_badly = set(range(0, len(cases), max(1, len(cases) // BAD_CASES)))
     for index, case in enumerate(cases):
         rng = np.random.default_rng([SEED, index])
@@ -94,6 +96,7 @@ def _prove_tasks(
         rewards.append(played.reward if played is not None else 0.0)
         if played is not None:
             trials.observe(played)
+            reachable.observe(case, played)
         trials.try_patient(case, played, rng, bad=index in tried_badly)
         tell("tasks and tools", index + 1, len(cases))
     trials.conclude()

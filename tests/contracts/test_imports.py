@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from healthgym.registry import domain_names
+
 ROOT = Path(__file__).parents[2]
 HEAVY = ("torch", "transformers", "trl", "peft", "datasets", "faiss", "sentence_transformers", "pydantic", "gymnasium")
 FORBIDDEN = {
@@ -47,6 +49,11 @@ def imported(path: Path, top_level: bool = False) -> set[str]:
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     return names
+
+
+def test_every_domain_folder_is_registered():
+    folders = sorted(path.parent.name for path in (ROOT / "tools").glob("*/domain.yaml"))
+    assert domain_names() == folders, "install again: pip install -e ."
 
 
 def test_imports_point_one_way():

@@ -248,3 +248,16 @@ def test_a_tool_that_crashes_only_after_other_changes_is_named(tmp_path):
     assert (
         "after other changes" in failure({"failures": log.to_list()}, "tool", "raised ZeroDivisionError")["examples"][0]
     )
+
+
+def test_a_gold_that_rests_on_what_no_call_shows_is_found(spoiled):
+    # Three weights only, so that many children look alike; every other one is to get 100 mg more for no visible reason.
+    result = spoiled(
+        "tasks.py",
+        swaps=[
+            ("round(float(draw.rng.uniform(6, 60)), 1)", "float(draw.rng.integers(6, 9))"),
+            ("else min(round", "else draw.index % 2 * 100 + min(round"),
+        ],
+    )
+    found = failure(result, "family", "no call of the oracle shows")
+    assert "their golds are" in json.dumps(found)

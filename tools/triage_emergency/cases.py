@@ -11,7 +11,7 @@ from healthgym.errors import TaskError
 from healthgym.knowledge_base.patients import sample_patient
 from healthgym.tasks import AnswerField, Budget, Call, Case, Criteria, Evidence, Hazard, Task
 from healthgym.tasks.families import Draw
-from healthgym.tasks.task import Difficulty
+from healthgym.tasks.task import DIFFICULTIES, Difficulty
 from healthgym.world import Chart
 
 from .assessment import age_text
@@ -26,7 +26,6 @@ OOD_CONDITIONS = frozenset(
 """Conditions that appear in test_ood only."""
 LEVELS = (1, 2, 3, 4, 5)
 MAX_DRAWS = 400
-DIFFICULTIES: tuple[Difficulty, ...] = ("easy", "medium", "hard")
 
 
 def by_split(conditions: Sequence[str], draw: Draw) -> list[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from healthgym.tasks import AnswerField, Call, Case, Evidence, task_family
 from healthgym.tasks.families import Draw
-from healthgym.world import Chart, Finding
+from healthgym.world import Finding
 
 from ..scores.ct_head_rule import canadian_ct_head_risk
 from ..scores.nexus_spine import nexus_needs_imaging
@@ -161,12 +161,12 @@ def imaging_rules(draw: Draw) -> Case:
     """Two to four hurt regions; each needs its rule's facts, and the answer is the set of studies."""
     difficulty = pick_difficulty(draw)
     regions = _regions(draw, difficulty)
-    base = sample(draw, "minor_head_injury")
     age = float(draw.rng.integers(3, 15)) if CHILD_HEAD in regions else float(draw.rng.integers(18, 75))
+    base = sample(draw, "minor_head_injury", age_years=age)
     facts = _draw_facts(draw, regions)
     relative = replace(base.persona, style="plain", informant="relative" if age < 12 else "patient", reticent_topics=())
     chart = replace(
-        base, age_years=age, chief_complaint="I fell.", persona=relative, weight_kg=_weight(age, base),
+        base, chief_complaint="I fell.", persona=relative,
         findings=tuple(_finding(name, value) for name, value in facts.items()), comorbidities=(), medications=(),
     )  # fmt: skip
     gcs = chart.vital_signs_at(0).gcs or 15
@@ -188,8 +188,3 @@ def imaging_rules(draw: Draw) -> Case:
         solution=(*calls, Call("submit_triage", imaging=studies)),
         condition="+".join(region.name for region in regions),
     )
-
-
-def _weight(age_years: float, base: Chart) -> float:
-    """Return the base patient's weight, or for a child the rule of thumb 3 x age + 7 kg."""
-    return base.weight_kg if age_years >= 18 else 3 * age_years + 7

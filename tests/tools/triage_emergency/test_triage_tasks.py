@@ -138,3 +138,13 @@ def test_cases_are_the_same_when_generated_again():
     again = [family.case(DOMAIN, "train", 3) for _ in range(2)]
     assert again[0].task.to_dict() == again[1].task.to_dict()
     assert again[0].charts == again[1].charts
+
+
+def test_children_have_the_blood_pressure_of_children():
+    # 95th percentile for systolic pressure of an average child lies near 100 + 2 x age (AAP guideline 2017); 20 of leeway.
+    children = [
+        chart for case in cases("imaging_rules", "test_ood") for chart in case.charts.values() if chart.age_years < 14
+    ]
+    assert len(children) >= 5
+    for chart in children:
+        assert (chart.vital_signs_at(0).systolic_bp_mmhg or 0) < 120 + 2 * chart.age_years
