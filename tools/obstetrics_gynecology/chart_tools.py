@@ -15,7 +15,7 @@ Section = Literal[
     "booking", "dates", "scans", "births", "illnesses", "medicines", "blood_results", "visits", "labour_notes"
 ]
 SECTIONS: tuple[str, ...] = get_args(Section)
-Region = Literal["general", "neurological", "cardiovascular", "respiratory", "abdominal", "genitourinary"]
+Region = Literal["general", "neurological", "cardiovascular", "respiratory", "abdominal", "genitourinary", "skin"]
 _VITALS = {
     "temperature_c": "C",
     "heart_rate_per_min": "/min",
@@ -23,6 +23,7 @@ _VITALS = {
     "systolic_bp_mmhg": "mmHg",
     "diastolic_bp_mmhg": "mmHg",
     "spo2_percent": "%",
+    "gcs": "",
 }
 REPEAT_MINUTES = 15
 
@@ -80,7 +81,7 @@ class ChartTools(Toolkit):
 
     @tool(minutes=2)
     def take_vital_signs(self, patient_id: str) -> str:
-        """Measure her temperature, pulse, breathing, blood pressure and SpO2.
+        """Measure her temperature, pulse, breathing, blood pressure, SpO2 and GCS.
 
         Args:
             patient_id: For example P1.
@@ -160,7 +161,7 @@ class ChartTools(Toolkit):
         v = vital_signs
         return (
             f"T {v.temperature_c:g} C, HR {v.heart_rate_per_min}/min, RR {v.respiratory_rate_per_min}/min, "
-            f"BP {v.systolic_bp_mmhg}/{v.diastolic_bp_mmhg} mmHg, SpO2 {v.spo2_percent} %"
+            f"BP {v.systolic_bp_mmhg}/{v.diastolic_bp_mmhg} mmHg, SpO2 {v.spo2_percent} %, GCS {v.gcs}"
         )
 
     def _panel(self, chart: Chart, row: dict[str, object]) -> str:

@@ -5,6 +5,7 @@ from typing import Annotated
 from pydantic import Field
 
 from healthgym.errors import ToolError, nearest
+from healthgym.knowledge_base import load
 from healthgym.knowledge_base.pharmacology import find_drug
 from healthgym.toolkit import Toolkit, tool
 
@@ -84,6 +85,25 @@ class ReferenceTools(Toolkit):
         row = _row("timing", reason)
         self.world.reveal("kb", f"timing.{row['id']}")
         return f"{row['id']}: {row['weeks']} ({row['source']})"
+
+    @tool()
+    def condition_list(self, finding: str = "") -> str:
+        """List the emergencies of this room by id, with what points to them; with a finding only those it fits.
+
+        Args:
+            finding: A word or two, for example fever, bleeding, sudden.
+        """
+        kb, words = load(), set(finding.lower().replace("_", " ").split())
+        lines = []
+        for name in table("presentations"):
+            condition = kb.conditions[name]
+            signs = [{**kb.symptoms, **kb.signs}[key].text.rstrip(".").lower() for key in condition.key_findings]
+            text = f"{name}: {'; '.join(signs)}"
+            if not words or words & set(text.replace(";", " ").replace(":", " ").replace("_", " ").split()):
+                lines.append(text)
+        if not lines:
+            raise ToolError(f"No condition here fits {finding[:40]!r}. Leave finding empty to see all.")
+        return "\n".join(lines)
 
     @tool()
     def contraception_category(self, method: str, condition: str) -> str:

@@ -10,12 +10,14 @@ from .family_hypertension import hypertension_in_pregnancy
 from .family_induction import induction_readiness
 from .family_labour import labour_progress_review, trial_of_labour
 from .family_medicines import medicine_review
+from .family_presentations import acute_gynaecology
 from .family_preterm import preterm_labour
 from .family_rh import rh_prophylaxis
 from .family_tracing import fetal_tracing
 from .family_treatment import treatment_in_pregnancy
 
 __all__ = [
+    "acute_gynaecology",
     "contraception_choice",
     "early_pregnancy",
     "fetal_surveillance",

@@ -30,7 +30,8 @@ from .tables import table
 
 def known_answers(kind: str) -> tuple[str, ...]:
     """Return every word that a field of the submission accepts: `diagnosis` or `plan`."""
-    return tuple(dict.fromkeys(word for row in table("answers").values() for word in row.get(kind, ())))
+    words = [word for row in table("answers").values() for word in row.get(kind, ())]
+    return tuple(dict.fromkeys([*words, *(table("presentations") if kind == "diagnosis" else ())]))
 
 
 class ObstetricsToolkit(FetalTools, ActionTools, ReferenceTools):
