@@ -177,7 +177,8 @@ def newborn_at_birth(draw: Draw) -> Case:
             Call("start_measure", patient_id="F1", measure=COMPRESSIONS),
             Call("call_team", patient_id="P1", team="neonatal_team"),
         ]
-    calls += [Call("wait", minutes=4), Call("assess_newborn", patient_id="F1")]
+    elapsed = sum(1.0 if call.tool == "call_team" else 0.5 for call in calls)
+    calls += [Call("wait", minutes=int(5 - elapsed)), Call("assess_newborn", patient_id="F1")]
     evidence = [seen("F1.newborn.minute_1", "first look"), seen("F1.newborn.minute_5", "look at five minutes")]
     deadlines = []
     if len(measures) > 1:

@@ -19,7 +19,7 @@ SCENARIOS = (
     "one_step_positive", "two_step_one_value", "diary_off_target", "one_step_negative", "two_step_positive",
     "challenge_negative", "diary_on_target", "overt", "diary_meals_off_target",
 )  # fmt: skip
-HELD_OUT = ("overt", "diary_meals_off_target")
+HELD_OUT = ("overt", "diary_meals_off_target", "challenge_negative")
 WAIT = {"ogtt_75g": 150, "ogtt_100g": 210, "glucose_challenge_50g": 75}
 TARGETS = (95, 140)
 

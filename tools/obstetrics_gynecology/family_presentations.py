@@ -17,7 +17,7 @@ from .women import today_of, woman
 
 HELD_OUT = ("incomplete_miscarriage", "ovarian_cyst_rupture", "chorioamnionitis")
 MAX_DRAWS = 300
-LATE_WEEKS = 20
+LATE_WEEKS, KNOWN_WEEKS = 20, 16
 _PATIENT = SimulatedPatient()
 
 
@@ -37,6 +37,9 @@ def acute_gynaecology(draw: Draw) -> Case:
         evidence.append(seen("P1.tests.pelvic_doppler_scan", "ultrasound"))
     else:
         scan = []
+    if chart.pregnancy_weeks is not None and chart.pregnancy_weeks < KNOWN_WEEKS:
+        evidence.append(seen("P1.tests.hcg", "pregnancy test"))
+        scan = [Call("order_test", patient_id="P1", test="hcg"), *(scan[:1]), Call("wait", minutes=45)]
     hazards = []
     if late:
         hazards.append(
@@ -84,7 +87,7 @@ def _workable(draw: Draw, name: str, *, reticent: bool) -> tuple[Chart, tuple[Ca
         if not all(finding.present for finding in keys):
             continue
         if reticent and sampled.persona.informant == "patient":
-            first = next((finding for finding in keys if finding.reveal == "ask"), None)
+            first = next((f for f in keys if f.reveal == "ask" and load().symptoms[f.id].sensitive), None)
             topics = first.topics[:1] if first is not None else ()
             sampled = replace(sampled, persona=replace(sampled.persona, reticent_topics=topics))
         calls = _reveal(sampled, keys)
@@ -134,10 +137,10 @@ def _as_patient(draw: Draw, sampled: Chart) -> Chart:
         medications=sampled.medications,
         allergies=sampled.allergies,
         today=today_of(draw),
-        weeks_text="" if days is None or days < 15 * 7 else weeks_and_days(days),
+        weeks_text="" if days is None or days < KNOWN_WEEKS * 7 else weeks_and_days(days),
     )
     record = dict(host.extra["record"])
-    if days is not None and days < 15 * 7:
+    if days is not None and days < KNOWN_WEEKS * 7:
         record |= {
             "dates": "Not known to be pregnant here; ask and test.",
             "scans": "No scan yet.",

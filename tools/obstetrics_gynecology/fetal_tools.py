@@ -20,6 +20,10 @@ def in_force(world: World, states: Sequence[Mapping[str, Any]], owner: str) -> M
     return current
 
 
+def _signed(station: int) -> str:
+    return f"{station:+d}" if station else "0"
+
+
 def trace_text(trace: Mapping[str, Any]) -> str:
     """Return how a tracing reads: figures, not names of patterns."""
     parts = [f"baseline {trace['baseline']}/min"]
@@ -29,7 +33,7 @@ def trace_text(trace: Mapping[str, Any]) -> str:
         parts.append(
             f"variability about {trace['amplitude']}/min" if trace["amplitude"] else "variability undetectable"
         )
-    parts.append(f"{trace['accelerations']} accelerations" if trace["accelerations"] else "no accelerations")
+    parts.append(f"accelerations: {trace['accelerations'] or 'none'}")
     dips = trace.get("dips")
     if dips:
         place = (
@@ -42,7 +46,7 @@ def trace_text(trace: Mapping[str, Any]) -> str:
             f"{dips['depth']}/min, {place}, over after {dips['duration_s']} s"
         )
     else:
-        parts.append("no dips")
+        parts.append("dips: none")
     parts.append(f"{trace['contractions']} contractions in 10 min")
     return "20 min of tracing: " + "; ".join(parts)
 
@@ -94,7 +98,7 @@ class FetalTools(ChartTools):
             raise ToolError(f"{patient_id} has no reason for a cervical examination today.")
         self.world.reveal(patient_id, "cervix", True)
         return (
-            f"{c['dilation_cm']} cm, {c['effacement_percent']} % effaced, station {c['station']:+d}, {c['consistency']}, "
+            f"{c['dilation_cm']} cm, {c['effacement_percent']} % effaced, station {_signed(c['station'])}, {c['consistency']}, "
             f"{c['position']}; membranes {c.get('membranes', 'intact')}"
         )
 
