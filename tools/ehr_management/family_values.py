@@ -24,6 +24,8 @@ COURSES: dict[str, tuple[float, float]] = {
     "hemoglobin": (10, 14), "bilirubin_total": (0.8, 2.0), "lactate": (1.6, 3.2), "alt": (40, 120),
 }  # fmt: skip
 """Analytes whose course is planned, with the range of the first value: plausible in any acute illness; a design choice."""
+MOST_SIGN_HOURS = 80.0
+"""Longest window asked about for vital signs: what one call lists."""
 TREND_SHARE = 0.20
 """A change of at least this share of the first value counts as a trend: the rule that guideline.md gives."""
 SOURCE = "gold: the record's own entries; those entered in error do not count"
@@ -62,6 +64,8 @@ def value_lookup(draw: Draw) -> Case:
     wants = "last" if difficulty == "easy" else str(pick(rng, ["highest", "lowest"]))
     begin = 0.0 if difficulty == "easy" else rounds[1] - 3
     end = rounds[int(rng.integers(1, len(rounds)))] + 3 if difficulty == "easy" else stay.hours - float(rng.integers(4, 14))
+    if name in SIGNS:
+        begin = max(begin, end - MOST_SIGN_HOURS)
     since, until = stay.stamp(begin), stay.stamp(end)
     found = [(e, v) for e, v in _series(chart, name, since, until)]
     need([e for e, _ in found], f"{name} in the window")

@@ -12,7 +12,7 @@ from healthgym.world import Chart
 from .record import Entry, Resource, admitted, entries, find, now, select, valid
 from .timeline import Moment, days_between, hours_between, window
 
-PAGE_SIZE, MOST_ROWS = 10, 24
+PAGE_SIZE, MOST_ROWS = 10, 40
 
 
 class ReadingTools(Toolkit):
@@ -42,7 +42,8 @@ class ReadingTools(Toolkit):
             [
                 f"{patient_id}: {chart.age_years:g} y, {chart.sex}, {chart.weight_kg:g} kg",
                 "allergies: " + ("; ".join(entry["text"] for entry in allergies) or "none known"),
-                f"admitted {admitted(chart)}, now {now(chart)} ({days_between(admitted(chart), now(chart))} days)",
+                f"admitted {admitted(chart)}, now {now(chart)} ({days_between(admitted(chart), now(chart))} days)"
+                + f", unit {chart.extra.get('unit', 'ward')}",
                 "record: " + ", ".join(f"{kind} {count}" for kind, count in counts.items()),
             ]
         )
@@ -103,7 +104,7 @@ class ReadingTools(Toolkit):
     def get_labs(
         self, patient_id: str, analyte: str, since: Moment | None = None, until: Moment | None = None
     ) -> str:
-        """List the results of one laboratory test or of blood gases, the last 24 of the window.
+        """List the results of one laboratory test or of blood gases, the last 40 of the window.
 
         Args:
             patient_id: Patient id.
@@ -148,7 +149,7 @@ class ReadingTools(Toolkit):
 
     @tool(minutes=1)
     def get_vital_signs(self, patient_id: str, since: Moment | None = None, until: Moment | None = None) -> str:
-        """List sets of vital signs, the last 24 of the window.
+        """List sets of vital signs, the last 40 of the window.
 
         Args:
             patient_id: Patient id.
