@@ -22,6 +22,8 @@ from .timeline import stamp
 FOLDER = Path(__file__).parent
 FIRST_DAY, DAYS_COVERED = datetime(2024, 1, 8), 600
 """Admissions fall on these dates; a design choice."""
+DAYTIME = (8.0, 18.0)
+"""Clock hours between which episodes begin; a stay is lengthened until its end falls there."""
 MAX_PATIENTS = 200
 
 
@@ -61,6 +63,11 @@ class Admission:
         """Clock hour of admission."""
         return self.book.admitted.hour
 
+    def rounds(self) -> list[float]:
+        """Return the hours of the doctors' rounds, at 10:00 from the day after admission on."""
+        first = 34 - self.admission_hour
+        return [float(hour) for hour in range(first, int(self.hours) + 1, 24)]
+
     def stamp(self, hours: float) -> str:
         """Return the stamp at so many hours since admission."""
         return stamp(self.book.admitted, hours)
@@ -92,7 +99,11 @@ def admit(
     fits: Callable[[Chart], bool] = lambda chart: True,
     severity: str | None = None,
 ) -> Admission:
-    """Draw a patient whom `fits` accepts and open the record. Raises TaskError when none fits."""
+    """Draw a patient whom `fits` accepts and open the record of a stay of `hours`, or a little more, until daytime.
+
+    Raises:
+        TaskError: none of many drawn patients fits.
+    """
     youngest, oldest = stays()[condition]["ages"]
     for _ in range(MAX_PATIENTS):
         chart = sample_patient(
@@ -105,6 +116,8 @@ def admit(
         )
         if fits(chart):
             day = FIRST_DAY + timedelta(days=int(draw.rng.integers(DAYS_COVERED)), hours=int(draw.rng.integers(8, 23)))
+            while not DAYTIME[0] <= (day.hour + hours) % 24 <= DAYTIME[1]:
+                hours += 1
             return Admission(draw.rng, chart, Book(day), hours)
     raise TaskError(f"{draw.family} {draw.split} {draw.index}: no patient with {condition} fits after {MAX_PATIENTS}")
 

@@ -1,9 +1,11 @@
 """The family about coding a stay: principal and secondary diagnoses from what the doctors wrote."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from healthgym.knowledge_base.patients import creatinine_for_egfr
 from healthgym.knowledge_base.reading import read_yaml
 from healthgym.tasks import AnswerField, Call, Case, Evidence, task_family
 from healthgym.tasks.families import Draw
@@ -11,11 +13,21 @@ from healthgym.tasks.families import Draw
 from .admission import FOLDER, Admission, admit, conditions_for, pick, write_background
 from .assembly import difficulty_of, make_case, seen, wording
 from .coding_tools import codes
-from .course import draw_labs, draw_vital_signs, morning_hours
+from .course import Plan, draw_labs, draw_vital_signs, morning_hours
 from .notes import write_admission_note, write_note, write_nursing_notes
 from .record import select
 
 KIDNEYS = (("3a", "N18.31"), ("3b", "N18.32"), ("4", "N18.4"))
+EGFR_OF = {"N18.31": 52, "N18.32": 37, "N18.4": 22}
+"""A filtration rate in mL/min/1.73 m2 within each stage (KDIGO 2024)."""
+LABS_OF: dict[str, tuple[str, Plan]] = {
+    "E87.6": ("potassium", ((0.0, 2.9), (30.0, 3.1), (72.0, 3.8), (400.0, 4.0))),
+    "E87.1": ("sodium", ((0.0, 127.0), (48.0, 130.0), (96.0, 134.0), (400.0, 136.0))),
+    "E83.42": ("magnesium", ((0.0, 1.2), (72.0, 1.8), (400.0, 1.9))),
+    "D69.6": ("platelets", ((0.0, 96.0), (400.0, 104.0))),
+    "D62": ("hemoglobin", ((0.0, 7.4), (24.0, 8.6), (400.0, 9.4))),
+}
+"""Laboratory courses that go with a diagnosis: (hour, value) points; design choices that agree with it."""
 HYPERTENSION, DIABETES = "Hypertension, tablets continued.", "Type 2 diabetes, metformin continued."
 SOURCE = "ICD-10-CM Official Guidelines for Coding and Reporting, fiscal year 2025"
 
@@ -54,7 +66,8 @@ def code_the_stay(draw: Draw) -> Case:
     options = [name for name in conditions_for(draw) if name in table["principal"] or name == "acute_heart_failure"]
     condition = str(pick(rng, options))
     stay = admit(draw, condition, hours=24.0 * int(rng.integers(3, 8)) + 5)
-    write_background(stay, problems=())
+    stay.chart = replace(stay.chart, comorbidities=(), medications=())
+    write_background(stay)
     failure, sentences = "", []
     chronic = difficulty == "hard" or (difficulty == "medium" and rng.random() < 0.6)
     hypertension = chronic and rng.random() < 0.75
@@ -84,7 +97,11 @@ def code_the_stay(draw: Draw) -> Case:
         sentences += [item for item in usable if condition != "pulmonary_embolism" or "mbolism" not in item]
     _write_notes(stay, text, [sentences[int(i)] for i in rng.permutation(len(sentences))])
     write_nursing_notes(stay)
-    draw_labs(stay.book, stay.chart, rng, morning_hours(stay.admission_hour, stay.hours))
+    plans: dict[str, Plan] = {name: points for code, (name, points) in LABS_OF.items() if code in further}
+    if kidney:
+        steady = creatinine_for_egfr(EGFR_OF[kidney], stay.chart.sex, stay.chart.age_years)
+        plans["creatinine"] = ((0.0, steady), (400.0, steady))
+    draw_labs(stay.book, stay.chart, rng, morning_hours(stay.admission_hour, stay.hours), plans=plans)
     draw_vital_signs(stay.book, stay.chart, rng, stay.hours, every=8.0)
     chart = stay.finish()
     pid = chart.patient_id
@@ -121,8 +138,9 @@ def code_the_stay(draw: Draw) -> Case:
 def _write_notes(stay: Admission, final: str, sentences: list[str]) -> None:
     """Spread the sentences over the days; the final diagnosis stands in the last note."""
     write_admission_note(stay)
-    days = int(stay.hours // 24)
-    for day in range(1, days + 1):
-        said = sentences[day - 1 :: days]
-        ending = [final] if day == days else []
-        write_note(stay, "progress_note", 24.0 * day - 2, "ward doctor", " ".join([f"Day {day}.", *said, *ending, "Plan unchanged."]))
+    rounds = stay.rounds()
+    for day, hour in enumerate(rounds, 1):
+        said = sentences[day - 1 :: len(rounds)]
+        ending = [final] if day == len(rounds) else []
+        text = " ".join([f"Day {day}.", *said, *ending, "Plan unchanged."])
+        write_note(stay, "progress_note", hour, "ward doctor", text)

@@ -128,7 +128,7 @@ def stage_kidney_injury(draw: Draw) -> Case:
         dose = load_drugs()[harmful].usual_dose
         if dose is None:
             raise TaskError(f"{harmful} has no usual dose and cannot be ordered")
-        write_order(stay, harmful, dose.dose_mg, dose.times_per_day, hours=4.0, route="oral")
+        write_order(stay, harmful, dose.dose_mg, dose.times_per_day, hours=4.0, route=load_drugs()[harmful].routes[0])
     chart = stay.finish()
     pid, stage, base = chart.patient_id, aki_stage(chart), baseline(chart)
     acts = bool(harmful) and stage > 0

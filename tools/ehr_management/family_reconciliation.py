@@ -21,7 +21,13 @@ from .orders import clearance
 from .record import select
 
 STAYS = ("pneumonia", "pyelonephritis", "cellulitis", "acute_pancreatitis", "pulmonary_embolism", "cholecystitis", "hip_fracture")
-REASONS = ("low blood pressure on arrival", "acute kidney injury", "nothing by mouth before the procedure", "drowsiness on arrival")
+REASONS = (
+    (("ace_inhibitor", "arb", "beta_blocker", "calcium_channel_blocker", "loop_diuretic"), "low blood pressure on arrival"),
+    (("biguanide",), "contrast for CT, to be restarted after 48 hours"),
+    (("gabapentinoid", "antidepressant", "ssri"), "drowsiness on arrival"),
+    ((), "nothing by mouth before the procedure"),
+)
+"""Why the doctors hold a medicine, by its class; the first that fits."""
 SOURCE = "WHO High 5s, standard operating protocol on medication reconciliation, 2014: every difference is documented or put right"
 ATTEMPTS = 60
 
@@ -206,7 +212,7 @@ def _write_lists(stay: Admission, chosen: Sequence[Mapping[str, Any]], plan: Pla
             if drug in plan.wrong_dose:
                 wrong.append(f"{drug} {amount:g} mg")
             write_order(stay, drug, amount, dose.times_per_day, hours=hours, route=route)
-    lines = [f"{drug} is held: {stay.rng.choice(REASONS)}. Restart when that is over, not yet." for drug in plan.held]
+    lines = [f"{drug} is held: {_reason(drug)}. Restart when that is over, not yet." for drug in plan.held]
     lines += [f"{new} is given in place of {old}, which the formulary lacks." for old, new in plan.substituted.items()]
     if lines:
         write_note(stay, "medication_note", 4.0, "ward pharmacist", " ".join(lines))
@@ -214,6 +220,11 @@ def _write_lists(stay: Admission, chosen: Sequence[Mapping[str, Any]], plan: Pla
         text = f"Seen in clinic. {drug} was ended for good because of side effects; please take it off the list."
         write_note(stay, "clinic_letter", -24.0 * 20, "outpatient clinic", text)
     return ", ".join(wrong)
+
+
+def _reason(drug: str) -> str:
+    classes = set(load_drugs()[drug].classes)
+    return next(reason for names, reason in REASONS if not names or classes & set(names))
 
 
 def _mend(pid: str, plan: Plan, stops_first: bool) -> tuple[list[Call], dict[str, Any]]:

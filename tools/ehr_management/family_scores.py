@@ -178,9 +178,7 @@ def first_day_severity(draw: Draw) -> Case:
     surgical = difficulty == "hard" and instrument == "saps2" and bool(rng.random() < 0.5)
     note = "Straight from an emergency operation." if surgical else "A medical admission, no operation."
     note += " Acute kidney failure." if kidneys else " No acute kidney failure."
-    stay = icu_stay(draw, 1 if difficulty == "easy" else 2, note)
-    if chronic:
-        stay.book.add("Condition", "condition", -24.0 * 400, chronic)
+    stay = icu_stay(draw, 1 if difficulty == "easy" else 2, note, chronic)
     over = day_window(stay, 0)
     chart = stay.finish(unit="intensive_care")
     pid = chart.patient_id

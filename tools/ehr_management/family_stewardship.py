@@ -34,7 +34,7 @@ def _names(draw: Draw) -> list[str]:
 def _stay(draw: Draw, organism: str, allergies: Sequence[str], unit: str) -> Admission:
     """Return a stay whose medicines leave every drug of the ladder open and whose kidneys are sound."""
     entry = organisms()[organism]
-    ladder = {*entry["ladder"], "piperacillin_tazobactam", "meropenem", "vancomycin", "cefepime"}
+    ladder = {*entry["ladder"], "piperacillin_tazobactam", "meropenem", "vancomycin", "linezolid", "cefepime"}
 
     def fits(chart: Chart) -> bool:
         taken = [item.drug for item in chart.medications]
@@ -76,6 +76,8 @@ def _choose_allergy(draw: Draw, ladder: Sequence[str]) -> tuple[str, ...]:
     """Return the allergies by difficulty: none, perhaps one, or one that matters for the first drugs of the ladder."""
     groups = ["penicillin", "cephalosporin", "fluoroquinolone", "sulfonamide_antibiotic"]
     difficulty = difficulty_of(draw)
+    if ladder[0] == "vancomycin" and difficulty != "easy" and draw.rng.random() < 0.5:
+        return ("vancomycin",)
     if difficulty == "easy" or (difficulty == "medium" and draw.rng.random() < 0.5):
         return ()
     if difficulty == "hard" and draw.rng.random() < 0.75:
@@ -94,7 +96,8 @@ def narrow_by_culture(draw: Draw) -> Case:
     allergies = _choose_allergy(draw, ladder)
     stay = _stay(draw, organism, allergies, "ward")
     gram_positive = "meropenem" not in ladder
-    broad = [d for d in (["vancomycin"] if gram_positive or contaminated else []) + _broad(stay.chart, rng.random())]
+    against_staphylococci = ["linezolid" if "vancomycin" in allergies else "vancomycin"]
+    broad = (against_staphylococci if gram_positive or contaminated else []) + _broad(stay.chart, rng.random())
     for drug in broad:
         dose = load_drugs()[drug].usual_dose
         amount, times = (dose.dose_mg, dose.times_per_day) if dose else (VANCOMYCIN_MG, 2.0)
@@ -108,7 +111,8 @@ def narrow_by_culture(draw: Draw) -> Case:
     else:
         first = int(rng.integers(0, min(3, len(ladder))))
         esbl = difficulty == "hard" and organism in ("escherichia_coli", "klebsiella_pneumoniae") and rng.random() < 0.4
-        works = ladder[first:]
+        certain = organisms()[organism].get("always", ())
+        works = [drug for place, drug in enumerate(ladder) if place >= first or drug in certain]
         results = {drug: "S" if drug in works else str(rng.choice(["R", "I"])) for drug in ladder}
         if esbl:
             results |= {drug: "R" for drug in ("ampicillin", "cefazolin", "ceftriaxone", "cefepime") if drug in results}

@@ -35,12 +35,14 @@ def _has_no_organ_failure(chart: Chart) -> bool:
     return not {"chronic_kidney_disease", "cirrhosis", "heart_failure"} & set(chart.comorbidities)
 
 
-def icu_stay(draw: Draw, days: int, note: str = "") -> Admission:
-    """Return a stay in intensive care of so many days, written but for what a family adds."""
+def icu_stay(draw: Draw, days: int, note: str = "", problem: str = "") -> Admission:
+    """Return a stay in intensive care of so many days; `note` ends the admission note, `problem` joins the problem list."""
     rng = draw.rng
     condition = str(pick(rng, conditions_for(draw, ICU_STAYS)))
     stay = admit(draw, condition, hours=24.0 * days + 2, fits=_has_no_organ_failure)
     write_background(stay)
+    if problem:
+        stay.book.add("Condition", "condition", -24.0 * 400, problem)
     write_admission_note(stay, also=f"To intensive care. {note}".strip())
     write_progress_notes(stay)
     ventilated = rng.random() < 0.55

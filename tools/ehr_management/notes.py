@@ -1,6 +1,5 @@
 """The words of the ward: admission, progress, nursing and medication notes, written from the record."""
 
-from collections.abc import Sequence
 from typing import Literal
 
 from healthgym.knowledge_base import load
@@ -20,7 +19,8 @@ def write_admission_note(stay: Admission, *, also: str = "") -> None:
     """Write the note of the first hour."""
     chart, kb = stay.chart, load()
     first = chart.vital_signs[0][1]
-    history = ", ".join(kb.comorbidities[name].name for name in chart.comorbidities) or "nothing of note"
+    known = [draft["text"] for draft in stay.book.drafts if draft["resource"] == "Condition"]
+    history = "; ".join(known) or "nothing of note"
     text = (
         f"{chart.age_years:g}-year-old {'woman' if chart.sex == 'female' else 'man'}. Admitted with "
         f"{kb.condition(chart.condition).name.lower()}. Past history: {history}. On arrival T {first.temperature_c} C, "
@@ -30,19 +30,15 @@ def write_admission_note(stay: Admission, *, also: str = "") -> None:
     write_note(stay, "admission_note", 1.5, "admitting doctor", f"{text} {also}".strip())
 
 
-def write_progress_notes(stay: Admission, *, also: Sequence[tuple[int, str]] = ()) -> None:
-    """Write a doctor's note a day; `also` adds sentences to the note of a day (1 is the day after admission)."""
-    extra: dict[int, list[str]] = {}
-    for day, sentence in also:
-        extra.setdefault(day, []).append(sentence)
-    for day in range(1, int(stay.hours // 24) + 1):
+def write_progress_notes(stay: Admission) -> None:
+    """Write a doctor's note of every round."""
+    for day, hour in enumerate(stay.rounds(), 1):
         state = ("Seen on the round, comfortable.", "Slept well, eating.", "No new complaint.")[day % 3]
-        text = " ".join([f"Day {day}. {state}", *extra.get(day, []), "Continue as planned."])
-        write_note(stay, "progress_note", 24.0 * day - 2, "ward doctor", text)
+        write_note(stay, "progress_note", hour, "ward doctor", f"Day {day}. {state} Continue as planned.")
 
 
 def write_nursing_notes(stay: Admission) -> None:
     """Write a nurse's note every other day: background noise for whoever searches."""
-    for day in range(1, int(stay.hours // 24) + 1, 2):
-        text = ("Washed and out of bed with help. Skin intact.", "Ate half of lunch. Mobilised to the bathroom.")[day % 4 // 2]
-        write_note(stay, "nursing_note", 24.0 * day + 1, "ward nurse", text)
+    for day, hour in enumerate(stay.rounds()[::2]):
+        text = ("Washed and out of bed with help. Skin intact.", "Ate half of lunch. Mobilised to the bathroom.")[day % 2]
+        write_note(stay, "nursing_note", hour + 5, "ward nurse", text)
