@@ -152,7 +152,7 @@ def test_apache2_changes_at_its_published_limits(change, part, points):
 
 
 def test_apache2_runs_from_0_to_71():
-    # 12 variables of 4, doubled creatinine 8 and GCS 12 make 60; age 6 and chronic health 5 more.
+    # 10 variables of 4, doubled creatinine 8 and GCS 12 make 60; age 6 and chronic health 5 more.
     worst = {
         "age_years": 80, "temperature_c": 42, "map_mmhg": 40, "heart_rate_per_min": 190, "respiratory_rate_per_min": 55,
         "pao2_mmhg": 50, "fio2": 1.0, "paco2_mmhg": 40, "arterial_ph": 7.0, "sodium_mmol_l": 185, "potassium_mmol_l": 7.5,

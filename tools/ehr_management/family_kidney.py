@@ -30,6 +30,8 @@ RENAL_DRUGS = (
 )  # fmt: skip
 OOD_RENAL_DRUGS = frozenset({"levofloxacin", "pregabalin", "amoxicillin_clavulanate"})
 RATIOS = {0: (1.0, 1.2), 1: (1.6, 1.85), 2: (2.15, 2.75), 3: (3.2, 4.1)}
+STAGE_SHARES = (0.35, 0.3, 0.2, 0.15)
+"""How often each stage is drawn; urine may raise it afterwards. A design choice that spreads the answers."""
 SAFE_MARGIN_ML_MIN = 2.0
 """No limit lies nearer to the true clearance, so that rounding decides nothing."""
 AKI_SOURCE = "KDIGO Clinical Practice Guideline for Acute Kidney Injury, 2012"
@@ -96,7 +98,7 @@ def stage_kidney_injury(draw: Draw) -> Case:
     """Stage acute kidney injury from baseline, course and urine; stop what harms the kidneys."""
     difficulty, rng = difficulty_of(draw), draw.rng
     stay = _renal_stay(draw, {"easy": 3, "medium": 5, "hard": 6}[difficulty])
-    wanted = int(rng.integers(0, 4))
+    wanted = int(rng.choice(4, p=STAGE_SHARES))
     usual = float(rng.uniform(0.7, 1.15))
     ratio = float(rng.uniform(*RATIOS[wanted]))
     by_rise = wanted == 1 and difficulty != "easy" and rng.random() < 0.4

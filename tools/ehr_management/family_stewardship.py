@@ -192,7 +192,7 @@ def _dose(drug: str, chart: Chart) -> tuple[float, float, dict[str, float]]:
 def choose_by_antibiogram(draw: Draw) -> Case:
     """The organism is known, its susceptibilities are not: choose by the unit's antibiogram, allergy and earlier cultures."""
     difficulty, rng = difficulty_of(draw), draw.rng
-    names = [name for name in _names(draw) if not name.startswith("staphylococcus")]
+    names = [name for name in _names(draw) if not name.startswith(("staphylococcus", "haemophilus"))]
     organism, unit = str(pick(rng, names)), str(pick(rng, UNITS))
     ladder = tuple(organisms()[organism]["ladder"])
     allergies = _choose_allergy(draw, ladder)
