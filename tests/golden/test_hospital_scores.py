@@ -175,7 +175,9 @@ def test_charlson_adds_the_1987_weights_and_a_point_a_decade_from_fifty():
     illnesses = {"heart_failure", "diabetes", "diabetes_with_organ_damage", "solid_tumour", "metastatic_tumour"}
     assert charlson_points(illnesses) == 9
     assert [age_points(age) for age in (49, 50, 59, 60, 70, 80, 90)] == [0, 1, 1, 2, 3, 4, 5]
-    assert charlson(comorbidities=["heart_failure", "hemiplegia"], age_years=72).startswith("Charlson 3 without age, 6 with age")
+    assert charlson(comorbidities=["heart_failure", "hemiplegia"], age_years=72).startswith(
+        "Charlson 3 without age, 6 with age"
+    )
 
 
 def test_lace_points_follow_the_published_table():
@@ -188,7 +190,9 @@ def test_lace_points_follow_the_published_table():
 
 def test_lace_counts_the_higher_grade_of_an_illness_once():
     assert lace_comorbidity_sum({"diabetes", "diabetes_with_organ_damage", "dementia"}) == 5
-    text = lace(length_of_stay_days=5, acute_admission=True, comorbidities=["heart_failure"], emergency_visits_6_months=1)
+    text = lace(
+        length_of_stay_days=5, acute_admission=True, comorbidities=["heart_failure"], emergency_visits_6_months=1
+    )
     assert text.startswith("LACE 10, high")  # 4 + 3 + 2 + 1
 
 
@@ -202,6 +206,8 @@ def test_kdigo_stages_change_at_the_published_limits():
 
 
 def test_dialysis_and_the_worse_of_two_criteria_decide():
-    assert kdigo_aki(baseline_creatinine_mg_dl=1.0, current_creatinine_mg_dl=1.1, on_dialysis=True).startswith("KDIGO stage 3")
+    assert kdigo_aki(baseline_creatinine_mg_dl=1.0, current_creatinine_mg_dl=1.1, on_dialysis=True).startswith(
+        "KDIGO stage 3"
+    )
     text = kdigo_aki(baseline_creatinine_mg_dl=1.0, current_creatinine_mg_dl=1.6, hours_below_0_5_ml_kg_h=13)
     assert text.startswith("KDIGO stage 2: by creatinine 1")

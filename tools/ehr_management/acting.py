@@ -11,7 +11,9 @@ from healthgym.toolkit import Toolkit, tool
 from .record import values
 
 NoteKind = Literal["progress_note", "addendum", "discharge_summary", "medication_note"]
-Service = Literal["primary_care", "cardiology", "nephrology", "respiratory", "gastroenterology", "diabetes", "surgery", "neurology"]
+Service = Literal[
+    "primary_care", "cardiology", "nephrology", "respiratory", "gastroenterology", "diabetes", "surgery", "neurology"
+]
 Destination = Literal["home", "home_with_services", "rehabilitation", "nursing_home"]
 
 
@@ -19,7 +21,9 @@ class ActingTools(Toolkit):
     """Everything else that changes the chart."""
 
     @tool(effect="write", minutes=5)
-    def write_note(self, patient_id: str, kind: NoteKind, text: Annotated[str, Field(min_length=10, max_length=3000)]) -> str:
+    def write_note(
+        self, patient_id: str, kind: NoteKind, text: Annotated[str, Field(min_length=10, max_length=3000)]
+    ) -> str:
         """Write a note into the record; a later one of the same kind replaces it.
 
         Args:

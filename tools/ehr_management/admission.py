@@ -37,9 +37,7 @@ def conditions_for(draw: Draw, among: Sequence[str] = ()) -> list[str]:
     """Return the illnesses that a split may use: the held-out ones in test_ood alone."""
     is_ood = draw.split == "test_ood"
     return [
-        name
-        for name, stay in stays().items()
-        if bool(stay.get("held_out")) is is_ood and (not among or name in among)
+        name for name, stay in stays().items() if bool(stay.get("held_out")) is is_ood and (not among or name in among)
     ]
 
 
@@ -135,12 +133,16 @@ def write_background(stay: Admission, *, problems: Sequence[str] | None = None) 
     for item in chart.medications:
         write_home(stay, item)
     title = kb.condition(chart.condition).name
-    book.add("Encounter", "encounter", 0, f"inpatient stay, emergency admission: {title}", detail={"class": "inpatient"})
+    book.add(
+        "Encounter", "encounter", 0, f"inpatient stay, emergency admission: {title}", detail={"class": "inpatient"}
+    )
 
 
 def write_home(stay: Admission, item: Medication, *, remark: str = "") -> None:
     """Write one medicine of the list of what is taken at home."""
-    text = f"{dose_text(item.drug, item.dose_mg, item.times_per_day, item.route)} at home" + (f"; {remark}" if remark else "")
+    text = f"{dose_text(item.drug, item.dose_mg, item.times_per_day, item.route)} at home" + (
+        f"; {remark}" if remark else ""
+    )
     detail = {"drug": item.drug, "dose_mg": item.dose_mg, "times_per_day": item.times_per_day}
     stay.book.add("MedicationStatement", "home", 1.0, text, detail=detail)
 

@@ -52,9 +52,7 @@ class CodingTools(Toolkit):
             words: For example acute pyelonephritis.
         """
         asked = _stems(words)
-        ranked = sorted(
-            (-len(asked & known), len(known), code) for code, known in _words().items() if asked & known
-        )
+        ranked = sorted((-len(asked & known), len(known), code) for code, known in _words().items() if asked & known)
         if not ranked:
             raise ToolError(f"No title shares a word with {words[:60]!r}. Try other or fewer words.")
         shown = [code for _, _, code in ranked[:MOST_HITS]]

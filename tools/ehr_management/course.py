@@ -27,7 +27,7 @@ Plan = Sequence[tuple[float, float]]
 def morning_hours(admission_hour: int, until: float) -> list[float]:
     """Return the hours of the first sample and of every 06:00 round up to `until`."""
     first = (6 - admission_hour) % 24 or 24
-    return [0.5, *[float(hour) for hour in range(first, int(math.floor(until)) + 1, 24)]]
+    return [0.5, *[float(hour) for hour in range(first, math.floor(until) + 1, 24)]]
 
 
 def draw_labs(

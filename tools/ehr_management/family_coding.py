@@ -51,7 +51,9 @@ def combined(*, hypertension: bool, heart_failure: str, kidney: str, diabetes: b
     """
     found: list[str] = []
     if hypertension:
-        found.append("I13.0" if heart_failure and kidney else "I11.0" if heart_failure else "I12.9" if kidney else "I10")
+        found.append(
+            "I13.0" if heart_failure and kidney else "I11.0" if heart_failure else "I12.9" if kidney else "I10"
+        )
     if heart_failure:
         found.append(heart_failure)
     if diabetes:
@@ -113,9 +115,7 @@ def code_the_stay(draw: Draw) -> Case:
         prompt=wording(draw, patient=pid),
         answer={
             "principal_code": AnswerField(gold=principal, compare="code"),
-            "codes": AnswerField(
-                gold=tuple(further), compare="items", each={"value": {"compare": "code"}}, weight=2.0
-            ),
+            "codes": AnswerField(gold=tuple(further), compare="items", each={"value": {"compare": "code"}}, weight=2.0),
         },
         evidence=(
             seen(chart, notes, "every progress note", at_least=len(notes)),

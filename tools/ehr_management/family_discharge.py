@@ -32,7 +32,16 @@ UNSTABLE: tuple[tuple[str, tuple[float, ...]], ...] = (
 """Signs beyond the limits at which a patient is not fit to leave: temperature above 37.8 C, heart rate above 100, respiratory rate
 above 24, systolic pressure below 90, SpO2 below 90 %, altered mentation. Source: Halm et al., Arch Intern Med 2002;162:1278."""
 STEADY_HOURS = 12.0
-NEW_DRUGS = ("pantoprazole", "amlodipine", "prednisolone", "doxycycline", "ferrous_sulfate", "atorvastatin", "furosemide", "metoprolol")
+NEW_DRUGS = (
+    "pantoprazole",
+    "amlodipine",
+    "prednisolone",
+    "doxycycline",
+    "ferrous_sulfate",
+    "atorvastatin",
+    "furosemide",
+    "metoprolol",
+)
 PENDING = (
     ("histology of the biopsy", ("histology", "biopsy")),
     ("thyroid function sent to the outside laboratory", ("thyroid",)),
@@ -131,7 +140,9 @@ def discharge_decision(draw: Draw) -> Case:
     )
 
 
-def _leave(pid: str, condition: str, started: list[str], words: tuple[str, ...], days: int) -> tuple[list[Call], dict[str, Any]]:
+def _leave(
+    pid: str, condition: str, started: list[str], words: tuple[str, ...], days: int
+) -> tuple[list[Call], dict[str, Any]]:
     """Return what the oracle does for a patient who may go, and how the chart must then look."""
     profile = load().condition(condition)
     diagnosis = (profile.name, *profile.aliases, condition)
@@ -158,4 +169,7 @@ def _leave(pid: str, condition: str, started: list[str], words: tuple[str, ...],
 def _stay_in(pid: str, sign: str) -> tuple[list[Call], dict[str, Any]]:
     """Return what the oracle does for a patient who may not go."""
     concern = f"not fit to leave: {sign.rsplit('_', 1)[0].replace('_', ' ')} out of range"
-    return [Call("call_clinician", patient_id=pid, concern=concern)], {f"{pid}.called": {"ne": None}, f"{pid}.discharged": None}
+    return [Call("call_clinician", patient_id=pid, concern=concern)], {
+        f"{pid}.called": {"ne": None},
+        f"{pid}.discharged": None,
+    }

@@ -40,7 +40,9 @@ AKI_SOURCE = "KDIGO Clinical Practice Guideline for Acute Kidney Injury, 2012"
 def baseline(chart: Chart) -> Entry:
     """Return the creatinine before this illness: the last valid one 7 to 365 days before admission."""
     came = admitted(chart)
-    before = [e for e in values(chart, "creatinine", until=came) if 7 * 24 <= hours_between(e["time"], came) <= 365 * 24]
+    before = [
+        e for e in values(chart, "creatinine", until=came) if 7 * 24 <= hours_between(e["time"], came) <= 365 * 24
+    ]
     return need(before, "creatinine of 7 to 365 days before admission")[-1]
 
 
@@ -111,12 +113,16 @@ def stage_kidney_injury(draw: Draw) -> Case:
     draw_labs(stay.book, stay.chart, rng, rounds, plans={"creatinine": plan})
     for days in sorted({int(rng.integers(30, 200)), int(rng.integers(201, 360))}):
         write_visit(stay, days, "outpatient", "yearly check, blood tests taken")
-        write_lab(stay.book, "creatinine", -24.0 * days, usual if days < 201 else usual * float(rng.uniform(0.85, 1.15)))
+        write_lab(
+            stay.book, "creatinine", -24.0 * days, usual if days < 201 else usual * float(rng.uniform(0.85, 1.15))
+        )
     if difficulty == "hard":
         write_visit(stay, 2, "emergency", "seen and sent home, already unwell")
         write_lab(stay.book, "creatinine", -48.0, usual * float(rng.uniform(1.25, 1.4)))
         if rng.random() < 0.5:
-            write_lab(stay.book, "creatinine", peak_at + 3, usual * 4.5, status=IN_ERROR, remark="drawn from another patient")
+            write_lab(
+                stay.book, "creatinine", peak_at + 3, usual * 4.5, status=IN_ERROR, remark="drawn from another patient"
+            )
     blocks = int(stay.hours // 6)
     rates = [float(rng.uniform(0.7, 1.6)) for _ in range(blocks)]
     low = int(rng.integers(0, 4)) if difficulty == "hard" else 0
@@ -188,7 +194,9 @@ def fit_dose_to_kidneys(draw: Draw) -> Case:
     draw_labs(stay.book, stay.chart, rng, rounds[-1:], analytes=("sodium", "potassium"))
     write_lab(stay.book, "creatinine", rounds[-1], target)
     if difficulty == "hard":
-        write_lab(stay.book, "creatinine", rounds[-1] + 1, usual * 0.9, status=IN_ERROR, remark="label of another patient")
+        write_lab(
+            stay.book, "creatinine", rounds[-1] + 1, usual * 0.9, status=IN_ERROR, remark="label of another patient"
+        )
     write_visit(stay, 60, "outpatient", "check of blood tests")
     write_lab(stay.book, "creatinine", -24.0 * 60, usual)
     for item in stay.chart.medications:

@@ -38,7 +38,9 @@ def correct_a_note(draw: Draw) -> Case:
                 value = _far_from(value, float(rng.choice([0.7, 1.35])), decimals)
             said.append(f"{NAMES.get(name, name)} {value:.{analyte.decimals}f} {analyte.unit}")
         order = [said[int(i)] for i in rng.permutation(len(said))]
-        write_note(stay, "progress_note", hour + 3, "ward doctor", f"Morning bloods: {', '.join(order)}. Plan unchanged.")
+        write_note(
+            stay, "progress_note", hour + 3, "ward doctor", f"Morning bloods: {', '.join(order)}. Plan unchanged."
+        )
     if difficulty == "hard":
         other = str(pick(rng, [name for name in CITED if name != bad_name]))
         wrong = float(stay.chart.lab_results[other].value) * 1.4

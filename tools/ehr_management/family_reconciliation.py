@@ -20,9 +20,20 @@ from .notes import write_admission_note, write_note, write_nursing_notes, write_
 from .orders import clearance
 from .record import select
 
-STAYS = ("pneumonia", "pyelonephritis", "cellulitis", "acute_pancreatitis", "pulmonary_embolism", "cholecystitis", "hip_fracture")
+STAYS = (
+    "pneumonia",
+    "pyelonephritis",
+    "cellulitis",
+    "acute_pancreatitis",
+    "pulmonary_embolism",
+    "cholecystitis",
+    "hip_fracture",
+)
 REASONS = (
-    (("ace_inhibitor", "arb", "beta_blocker", "calcium_channel_blocker", "loop_diuretic"), "low blood pressure on arrival"),
+    (
+        ("ace_inhibitor", "arb", "beta_blocker", "calcium_channel_blocker", "loop_diuretic"),
+        "low blood pressure on arrival",
+    ),
     (("biguanide",), "contrast for CT, to be restarted after 48 hours"),
     (("gabapentinoid", "antidepressant", "ssri"), "drowsiness on arrival"),
     ((), "nothing by mouth before the procedure"),
@@ -84,7 +95,10 @@ def _suits(item: Mapping[str, Any], chosen: Sequence[Mapping[str, Any]]) -> bool
     """Say whether a medicine and its equivalent neither clash with, nor repeat the class of, those chosen before."""
     conditions = {other["condition"] for other in (*chosen, item)}
     every = [drug for other in (*chosen, item) for drug in _drugs(other)]
-    if any(load_drugs()[drug].usual_dose is None or conditions & set(load_drugs()[drug].contraindications) for drug in every):
+    if any(
+        load_drugs()[drug].usual_dose is None or conditions & set(load_drugs()[drug].contraindications)
+        for drug in every
+    ):
         return False
     for mine in _drugs(item):
         for other in chosen:
@@ -114,7 +128,13 @@ def reconcile_medicines(draw: Draw) -> Case:
     write_admission_note(stay)
     write_progress_notes(stay)
     write_nursing_notes(stay)
-    draw_labs(stay.book, stay.chart, rng, morning_hours(stay.admission_hour, stay.hours), plans={"creatinine": ((0.0, 0.8), (200.0, 0.8))})
+    draw_labs(
+        stay.book,
+        stay.chart,
+        rng,
+        morning_hours(stay.admission_hour, stay.hours),
+        plans={"creatinine": ((0.0, 0.8), (200.0, 0.8))},
+    )
     draw_vital_signs(stay.book, stay.chart, rng, stay.hours)
     chart = stay.finish()
     pid = chart.patient_id
@@ -206,7 +226,9 @@ def _write_lists(stay: Admission, chosen: Sequence[Mapping[str, Any]], plan: Pla
         other = plan.substituted.get(drug) or (plan.duplicated[1] if drug in plan.duplicated else "")
         if other:
             usual = dose_of(other)
-            write_order(stay, other, usual.dose_mg, usual.times_per_day, hours=hours, route=load_drugs()[other].routes[0])
+            write_order(
+                stay, other, usual.dose_mg, usual.times_per_day, hours=hours, route=load_drugs()[other].routes[0]
+            )
         if drug not in plan.substituted:
             amount = dose.dose_mg * (float(stay.rng.choice([0.5, 2.0])) if drug in plan.wrong_dose else 1.0)
             if drug in plan.wrong_dose:
@@ -242,5 +264,3 @@ def _mend(pid: str, plan: Plan, stops_first: bool) -> tuple[list[Call], dict[str
     for drug in (*plan.held, *plan.ended):
         end_state[f"{pid}.daily_mg.{drug}"] = None
     return act, end_state
-
-

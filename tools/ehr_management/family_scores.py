@@ -41,7 +41,11 @@ APACHE_LABS = {
     "sodium": "sodium_mmol_l", "potassium": "potassium_mmol_l", "creatinine": "creatinine_mg_dl",
     "hematocrit": "hematocrit_percent", "wbc": "wbc_10_9_l",
 }  # fmt: skip
-CHRONIC = (("Metastatic colon cancer", "metastatic_cancer"), ("Acute myeloid leukaemia", "haematological_malignancy"), ("AIDS", "aids"))
+CHRONIC = (
+    ("Metastatic colon cancer", "metastatic_cancer"),
+    ("Acute myeloid leukaemia", "haematological_malignancy"),
+    ("AIDS", "aids"),
+)
 FAILED_ORGANS = (
     "Heart failure, NYHA class IV", "Cirrhosis with portal hypertension and earlier variceal bleeding",
     "Immunosuppression: chemotherapy for lymphoma last month",
@@ -117,7 +121,9 @@ def _day_of_icu(chart: Chart, over: Window, analytes: tuple[str, ...]) -> tuple[
     return look, evidence
 
 
-def _extreme(score: Callable[..., Mapping[str, int]], base: Mapping[str, Any], name: str, part: str, found: list[float]) -> float:
+def _extreme(
+    score: Callable[..., Mapping[str, int]], base: Mapping[str, Any], name: str, part: str, found: list[float]
+) -> float:
     """Return the value of one variable that scores most."""
     return worst(found, lambda value: score(**{**base, name: value})[part])
 
@@ -198,7 +204,10 @@ def first_day_severity(draw: Draw) -> Case:
         Call("problem_list", patient_id=pid),
         Call("read_record", patient_id=pid, record_id=note_entry[0]["id"]),
     ]
-    evidence += [seen(chart, note_entry, "the admission note"), Evidence(any_of=(f"{pid}.problems",), label="the problem list")]
+    evidence += [
+        seen(chart, note_entry, "the admission note"),
+        Evidence(any_of=(f"{pid}.problems",), label="the problem list"),
+    ]
     return make_case(
         draw,
         chart,

@@ -58,7 +58,9 @@ def _stay(draw: Draw, organism: str, allergies: Sequence[str], unit: str) -> Adm
     write_progress_notes(stay)
     write_nursing_notes(stay)
     normal = ((0.0, 0.8), (stay.hours, 0.8))
-    draw_labs(stay.book, stay.chart, draw.rng, morning_hours(stay.admission_hour, stay.hours), plans={"creatinine": normal})
+    draw_labs(
+        stay.book, stay.chart, draw.rng, morning_hours(stay.admission_hour, stay.hours), plans={"creatinine": normal}
+    )
     draw_vital_signs(stay.book, stay.chart, draw.rng, stay.hours)
     return stay
 
@@ -224,7 +226,9 @@ def choose_by_antibiogram(draw: Draw) -> Case:
         end_state = {f"{pid}.daily_mg.{goal}": limits}
         act = [Call("order_medication", patient_id=pid, drug=goal, dose_mg=amount, times_per_day=times)]
     else:
-        act = [Call("call_clinician", patient_id=pid, concern="no formulary drug meets the rule; infection advice wanted")]
+        act = [
+            Call("call_clinician", patient_id=pid, concern="no formulary drug meets the rule; infection advice wanted")
+        ]
         end_state = {f"{pid}.called": {"ne": None}}
     return make_case(
         draw,
@@ -252,5 +256,3 @@ def choose_by_antibiogram(draw: Draw) -> Case:
         source=SOURCE,
         condition=organism,
     )
-
-

@@ -1,6 +1,5 @@
 """Families about single values: the last before a moment, the extreme of a window, the course between two moments."""
 
-
 from healthgym.knowledge_base import load
 from healthgym.tasks import AnswerField, Call, Case, task_family
 from healthgym.tasks.families import Draw
@@ -63,7 +62,11 @@ def value_lookup(draw: Draw) -> Case:
     chart = stay.finish()
     wants = "last" if difficulty == "easy" else str(pick(rng, ["highest", "lowest"]))
     begin = 0.0 if difficulty == "easy" else rounds[1] - 3
-    end = rounds[int(rng.integers(1, len(rounds)))] + 3 if difficulty == "easy" else stay.hours - float(rng.integers(4, 14))
+    end = (
+        rounds[int(rng.integers(1, len(rounds)))] + 3
+        if difficulty == "easy"
+        else stay.hours - float(rng.integers(4, 14))
+    )
     if name in SIGNS:
         begin = max(begin, end - MOST_SIGN_HOURS)
     since, until = stay.stamp(begin), stay.stamp(end)
@@ -114,7 +117,13 @@ def trend_question(draw: Draw) -> Case:
     }[wanted]  # fmt: skip
     middle = first * (1 + ratio) / 2 * (float(rng.uniform(0.85, 1.25)) if difficulty != "easy" else 1.0)
     begin, end = rounds[1], rounds[-1]
-    plan = ((0.0, first), (begin, first), ((begin + end) / 2, middle), (end, first * ratio), (stay.hours + 1, first * ratio))
+    plan = (
+        (0.0, first),
+        (begin, first),
+        ((begin + end) / 2, middle),
+        (end, first * ratio),
+        (stay.hours + 1, first * ratio),
+    )
     draw_labs(stay.book, stay.chart, rng, rounds, plans={name: plan})
     draw_vital_signs(stay.book, stay.chart, rng, stay.hours)
     if difficulty == "hard":
@@ -145,7 +154,9 @@ def trend_question(draw: Draw) -> Case:
             analyte=f"{name.replace('_', ' ')} ({unit})",
             since=since,
             until=until,
-            fields="trend and value" if difficulty == "easy" else "trend, value, and at, the moment of the highest result",
+            fields="trend and value"
+            if difficulty == "easy"
+            else "trend, value, and at, the moment of the highest result",
         ),
         answer=answer,
         evidence=(seen(chart, found, "every result of the window", at_least=len(found)),),
@@ -165,5 +176,3 @@ def _series(chart: Chart, name: str, since: str, until: str) -> list[tuple[Entry
     if name in SIGNS:
         return list(signs(chart, name, since, until))
     return [(entry, entry["value"]) for entry in values(chart, name, since, until)]
-
-

@@ -12,7 +12,16 @@ from healthgym.world import Chart
 from ..scores.charlson import GRADES
 from .admission import FOLDER, Admission, admit, conditions_for, pick, write_background, write_visit
 
-STAYS = ("pneumonia", "sepsis", "pyelonephritis", "cellulitis", "acute_pancreatitis", "pulmonary_embolism", "cholecystitis", "hip_fracture")
+STAYS = (
+    "pneumonia",
+    "sepsis",
+    "pyelonephritis",
+    "cellulitis",
+    "acute_pancreatitis",
+    "pulmonary_embolism",
+    "cholecystitis",
+    "hip_fracture",
+)
 HARMLESS = frozenset(
     {
         "hypertension", "hyperlipidaemia", "osteoarthritis", "reflux", "gout", "hypothyroidism", "depression", "migraine",
@@ -29,7 +38,9 @@ def problems() -> Sequence[Mapping[str, Any]]:
     return tuple(read_yaml(FOLDER / "problems.yaml"))
 
 
-def stay_with_problems(draw: Draw, hours: float, count: int, bland: int, *, apart: int = 0) -> tuple[Admission, list[Mapping[str, Any]]]:
+def stay_with_problems(
+    draw: Draw, hours: float, count: int, bland: int, *, apart: int = 0
+) -> tuple[Admission, list[Mapping[str, Any]]]:
     """Return a stay and the planted problems that count.
 
     Args:

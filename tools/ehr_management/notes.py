@@ -39,6 +39,6 @@ def write_progress_notes(stay: Admission) -> None:
 
 def write_nursing_notes(stay: Admission) -> None:
     """Write a nurse's note every other day: background noise for whoever searches."""
-    for day, hour in enumerate(stay.rounds()[::2]):
-        text = ("Washed and out of bed with help. Skin intact.", "Ate half of lunch. Mobilised to the bathroom.")[day % 2]
-        write_note(stay, "nursing_note", hour + 5, "ward nurse", text)
+    texts = ("Washed and out of bed with help. Skin intact.", "Ate half of lunch. Mobilised to the bathroom.")
+    for number, hour in enumerate(stay.rounds()[::2]):
+        write_note(stay, "nursing_note", hour - 3, "ward nurse", texts[number % 2])

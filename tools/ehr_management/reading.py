@@ -101,9 +101,7 @@ class ReadingTools(Toolkit):
         return f"{line(entry)}\n{body}" if body else line(entry)
 
     @tool(minutes=1)
-    def get_labs(
-        self, patient_id: str, analyte: str, since: Moment | None = None, until: Moment | None = None
-    ) -> str:
+    def get_labs(self, patient_id: str, analyte: str, since: Moment | None = None, until: Moment | None = None) -> str:
         """List the results of one laboratory test or of blood gases, the last 40 of the window.
 
         Args:
@@ -123,9 +121,7 @@ class ReadingTools(Toolkit):
         return "\n".join([head, *(line(entry) for entry in shown)])
 
     @tool(minutes=1)
-    def lab_trend(
-        self, patient_id: str, analyte: str, since: Moment | None = None, until: Moment | None = None
-    ) -> str:
+    def lab_trend(self, patient_id: str, analyte: str, since: Moment | None = None, until: Moment | None = None) -> str:
         """Compare first, last, lowest and highest result of a laboratory test in a window; entries in error are left out.
 
         Args:
@@ -145,7 +141,9 @@ class ReadingTools(Toolkit):
         rows = (("first", first), ("last", last), ("lowest", lowest), ("highest", highest))
         text = [f"{name:<8}{entry['time']}  {entry['value']:g} {entry['unit']}" for name, entry in rows]
         hours = hours_between(first["time"], last["time"])
-        return "\n".join([*text, f"change {change:+.2f} {first['unit']}{share} over {hours:.0f} h, {len(found)} results"])
+        return "\n".join(
+            [*text, f"change {change:+.2f} {first['unit']}{share} over {hours:.0f} h, {len(found)} results"]
+        )
 
     @tool(minutes=1)
     def get_vital_signs(self, patient_id: str, since: Moment | None = None, until: Moment | None = None) -> str:

@@ -92,7 +92,11 @@ class StewardshipTools(Toolkit):
         self.world.reveal("kb", f"ladder.{organism}")
         if entry is None:
             return f"{organism}: in one of several bottles a contaminant; no antibiotic for it."
-        esbl = "; ESBL producers in blood: meropenem, whatever the report says of others" if "meropenem" in entry["ladder"] else ""
+        esbl = (
+            "; ESBL producers in blood: meropenem, whatever the report says of others"
+            if "meropenem" in entry["ladder"]
+            else ""
+        )
         return f"{entry['name']}, narrowest first: {', '.join(entry['ladder'])}{esbl}"
 
     @tool(minutes=1)
@@ -107,8 +111,12 @@ class StewardshipTools(Toolkit):
         self.world.reveal("kb", f"renal.{name}")
         measure = "eGFR" if uses_egfr(name) else "CrCl"
         usual = monograph.usual_dose
-        rows = [f"{name}: usual {usual.dose_mg:g} mg x{usual.times_per_day:g}/day" if usual else f"{name}: dosed by levels"]
+        rows = [
+            f"{name}: usual {usual.dose_mg:g} mg x{usual.times_per_day:g}/day" if usual else f"{name}: dosed by levels"
+        ]
         for band in monograph.renal:
             most = "avoid" if band.avoid else f"at most {band.max_daily_mg:g} mg/day" if band.max_daily_mg else "adjust"
-            rows.append(f"{measure} {'at or ' if band.includes_limit else ''}below {band.below:g}: {most} ({band.note})")
+            rows.append(
+                f"{measure} {'at or ' if band.includes_limit else ''}below {band.below:g}: {most} ({band.note})"
+            )
         return "\n".join(rows if monograph.renal else [*rows, "no adjustment for the kidneys on file"])

@@ -38,9 +38,7 @@ _GRADES = (
 
 def lace_comorbidity_sum(comorbidities: set[str]) -> int:
     """Return the sum of weights before it is turned into points; of two grades of an illness only the higher counts."""
-    return sum(
-        LACE_WEIGHTS[name] for name in comorbidities - {low for low, high in _GRADES if high in comorbidities}
-    )
+    return sum(LACE_WEIGHTS[name] for name in comorbidities - {low for low, high in _GRADES if high in comorbidities})
 
 
 def lace_parts(days: int, acute: bool, comorbidity_sum: int, emergency_visits: int) -> dict[str, int]:

@@ -151,7 +151,10 @@ def test_the_narrowest_drug_respects_culture_and_allergy():
     ladder = ("ampicillin", "cefazolin", "ceftriaxone", "meropenem")
     assert narrowest(chart(), ladder, ladder) == "ampicillin"
     assert narrowest(chart(allergies=(Allergy(substance="penicillin"),)), ladder, ladder) == "cefazolin"
-    assert narrowest(chart(allergies=(Allergy(substance="cephalosporin"),)), ladder, ("ceftriaxone", "meropenem")) == "meropenem"
+    assert (
+        narrowest(chart(allergies=(Allergy(substance="cephalosporin"),)), ladder, ("ceftriaxone", "meropenem"))
+        == "meropenem"
+    )
     assert narrowest(chart(), ladder, ()) is None
 
 
