@@ -21,7 +21,7 @@ _ID = re.compile(r"(?:\bid[\"']?\s*[:=]\s*[\"']?|\[)([\w:./#-]+)")
 """Ids as tools print them: "[kb-12]", "id: kb-12"."""
 LONG_WAIT_MINUTES = 24 * 60.0
 MAX_IDS = 12
-"""Most shown ids that are tried on a tool which has not run yet."""
+"""Most ids of one tool's showing that are tried on a tool which has not run yet."""
 
 
 class ToolTrials:
@@ -33,7 +33,7 @@ class ToolTrials:
         self._ran: set[str] = set()
         self._refusals: dict[str, str] = {}
         self._writes: dict[str, bool] = {}
-        self._seen_ids: dict[str, None] = {}
+        self._seen_ids: dict[str, dict[str, None]] = {}
 
     def observe(self, played: Played) -> None:
         """Take in an oracle's replay: which tools ran, which changed the state."""
@@ -79,10 +79,14 @@ class ToolTrials:
         for spec in [spec for spec in specs if spec.name not in self._ran]:
             for arguments in self._good_arguments(spec, case, None, rng):
                 self._good(spec, arguments, world, case)
-                for shown in list(self._seen_ids)[:MAX_IDS] if spec.name not in self._ran else ():
+                for shown in self._shown_ids() if spec.name not in self._ran else ():
                     ids = {name: shown for name in arguments if name.endswith("_id") and not names_patient(name)}
                     if ids:
                         self._call(spec, {**arguments, **ids}, world, f"an id that was shown {_short(ids)}", case)
+
+    def _shown_ids(self) -> list[str]:
+        """Return ids that tools have shown, some of every tool, so that one which shows many hides no other's."""
+        return list(dict.fromkeys(shown for seen in self._seen_ids.values() for shown in list(seen)[:MAX_IDS]))
 
     def conclude(self) -> None:
         """Log tools that never ran, and write tools that never wrote."""
@@ -150,8 +154,9 @@ class ToolTrials:
                 )  # fmt: skip
             return result
         self._ran.add(spec.name)
-        if len(self._seen_ids) < 200:
-            self._seen_ids.update(dict.fromkeys(_ID.findall(result.content)))
+        seen = self._seen_ids.setdefault(spec.name, {})
+        if len(seen) < MAX_IDS:
+            seen.update(dict.fromkeys(_ID.findall(result.content)))
         self._check_effect(spec.name, spec.effect, changed, case.task.id)
         return result
 

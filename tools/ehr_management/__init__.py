@@ -1,0 +1,1 @@
+"""Domain ehr_management: answer and act from a longitudinal hospital record."""
