@@ -94,7 +94,9 @@ def renal_selection(draw: Draw) -> Case:
     for _ in range(100):
         wanted = CLEARANCES[int(draw.rng.integers(len(CLEARANCES)))]
         drugs = [
-            drug for drug in dosed_by_clearance() if may_name(draw.split, "drug", drug) and is_clear_of(drug, wanted)
+            drug
+            for drug in dosed_by_clearance()
+            if may_name(draw.split, "drug", drug) and is_clear_of(drug, wanted) and load_drugs()[drug].max_daily_mg
         ]
         favour = {drug: 8.0 if draw.split == "test_ood" and held_out("drug", drug) else 1.0 for drug in drugs}
         right, wrong = balanced({drug: _share(drug, variant) for drug in drugs})

@@ -61,6 +61,8 @@ class Question:
     """Golds beside the letters."""
     working: Sequence[Call] = ()
     """Calls between reading and answering."""
+    rules_out: tuple[str, str, str] | None = None
+    """A wrong option's text, what was looked up on it and why it is out."""
     variant: str = ""
     """Which set of wordings of the family, where it has several."""
 
@@ -78,7 +80,7 @@ def make_case(draw: Draw, question: Question) -> Case:
         answer["choice"] = AnswerField(gold=letters[0])
     template, prompt = _wording(draw, question)
     listed = [f"{letter}. {option.text}" for letter, option in zip(LETTERS, options, strict=False)]
-    solution, sizes = _solution(question, answer)
+    solution, sizes = _solution(question, answer, [option.text for option in options])
     sources = dict.fromkeys(item.source for item in question.lookups if item.source)
     task = Task(
         id=draw.task_id,
@@ -98,15 +100,22 @@ def make_case(draw: Draw, question: Question) -> Case:
     return Case(task, {})
 
 
-def _solution(question: Question, answer: Mapping[str, AnswerField]) -> tuple[tuple[Call, ...], tuple[int, ...]]:
-    """Return the oracle's calls and how many go into each turn: search, read, work, submit."""
+def _solution(
+    question: Question, answer: Mapping[str, AnswerField], texts: Sequence[str]
+) -> tuple[tuple[Call, ...], tuple[int, ...]]:
+    """Return the oracle's calls and how many go into each turn: search, read, work, rule out, submit."""
     submitted = {
         name: list(item.gold) if isinstance(item.gold, tuple) else item.gold for name, item in answer.items()
     }
+    ruled_out = []
+    if question.rules_out is not None:
+        text, fact_id, reason = question.rules_out
+        ruled_out = [Call("rule_out_option", letter=LETTERS[texts.index(text)], fact_id=fact_id, reason=reason)]
     stages = (
         _distinct(call for item in question.lookups for call in item.search),
         _distinct(call for item in question.lookups for call in item.read),
         list(question.working),
+        ruled_out,
         [Call("submit_answer", **submitted)],
     )
     turns = [stage[i : i + CALLS_PER_TURN] for stage in stages for i in range(0, len(stage), CALLS_PER_TURN)]
