@@ -13,7 +13,8 @@ from .finding import analyte_fact, by_search, drug_fact, passage_saying
 from .partition import Kind
 from .questions import Lookup
 
-_UNITS = r"hours?|minutes?|days?|weeks?|years?|mmHg|mg/dL|g/dL|mmol/L|mg/kg|mL/kg|mg|%"
+NEAR = 4.0
+_UNITS = r"hours?|minutes?|days?|weeks?|months?|years?|mmHg|mg/dL|g/dL|ng/mL|mmol/L|mg/kg|mL/kg|mg|%"
 _NUMBER = re.compile(rf"(?<![\d.,/])(?<!to )(?<!and )(?<!or )(\d+(?:\.\d+)?) ({_UNITS})\b(?! to)|(?<![\d.,/])(\d+) (%)")
 _SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
 
@@ -102,7 +103,7 @@ class Numbered:
     def saying(self, number: str) -> str:
         """Return the sentence with a number, its unit in the matching grammatical number."""
         unit = self.unit
-        if unit.rstrip("s") in ("hour", "minute", "day", "week", "year"):
+        if unit.rstrip("s") in ("hour", "minute", "day", "week", "month", "year"):
             unit = unit.rstrip("s") + ("" if float(number) == 1 else "s")
         return f"{self.before}{number} {unit}{self.after}"
 
@@ -122,12 +123,17 @@ def _numbered(item: Guideline) -> Iterator[Numbered]:
             yield Numbered(item.id, f"{item.title}: {sentence[:start]}", number, unit, sentence[match.end() :])
 
 
-def other_numbers(family: str) -> dict[str, float]:
-    """Return the numbers that guidelines use with a unit, weighted by how often."""
+def near_numbers(sentence: Numbered) -> dict[str, float]:
+    """Return other numbers that guidelines use with the same unit, weighted by how often, at most `NEAR` times as large or small.
+
+    Numbers of real sentences alone: an odd figure would give an altered sentence away.
+    """
     counts: dict[str, float] = {}
+    said = {sentence.number, *re.findall(r"\d+(?:\.\d+)?", sentence.before + sentence.after)}
     for items in numbered_sentences().values():
         for item in items:
-            if item.family == family:
+            ratio = float(item.number) / max(1e-9, float(sentence.number))
+            if item.family == sentence.family and item.number not in said and 1 / NEAR <= ratio <= NEAR:
                 counts[item.number] = counts.get(item.number, 0.0) + 1.0
     return counts
 
@@ -136,6 +142,4 @@ def guideline_fact(name: str) -> Lookup:
     """Return how to find a guideline statement."""
     item = load().guidelines[name]
     query = f"{item.title} {' '.join(item.topics)}"[:200]
-    return by_search(
-        item.title, query, passage_saying(f"guideline:{name}"), item.source, f"kb.guideline.{name}"
-    )
+    return by_search(item.title, query, passage_saying(f"guideline:{name}"), item.source, f"kb.guideline.{name}")

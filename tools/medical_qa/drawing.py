@@ -36,21 +36,6 @@ def choose(draw: Draw, weights: Mapping[Named, float] | Iterable[Named]) -> Name
     return order[0]
 
 
-def balanced(share_right: Mapping[str, float]) -> tuple[dict[str, float], dict[str, float]]:
-    """Return weights for drawing right and wrong options such that each text is right about as often as wrong.
-
-    Args:
-        share_right: By option, the share of the contexts that may be drawn in which it is right. A right option is then
-            drawn in inverse proportion to that share, a wrong one to the rest; what is always or never right is left out.
-    """
-    usable = {name: share for name, share in share_right.items() if 0 < share < 1}
-    least = {name: min(share, 1 - share) for name, share in usable.items()}
-    return (
-        {name: least[name] / share for name, share in usable.items()},
-        {name: least[name] / (1 - share) for name, share in usable.items()},
-    )
-
-
 def _lot(salt: int, name: str) -> float:
     digest = blake2b(f"{salt}/{name}".encode(), digest_size=8).digest()
     return -math.log((int.from_bytes(digest, "big") + 1) / 2**64) + 1e-18

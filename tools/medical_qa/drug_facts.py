@@ -23,14 +23,16 @@ class DrugFact:
 
 @lru_cache(maxsize=512)
 def facts_about(drug: str) -> tuple[DrugFact, ...]:
-    """Return the facts by which a drug can be told from others."""
-    return tuple(_facts(load_drugs()[drug]))
+    """Return the facts by which a drug can be told from others; none names the drug."""
+    monograph = load_drugs()[drug]
+    names = [name.lower() for name in (drug, monograph.name, *monograph.aliases)]
+    return tuple(fact for fact in _facts(monograph) if not any(name in fact.text.lower() for name in names))
 
 
 def _facts(drug: Drug) -> Iterator[DrugFact]:
     for enzyme, roles in drug.cyp.items():
         for role, strength in roles.items():
-            yield DrugFact(f"{enzyme} {role}, {strength}", "metabolism", f"{enzyme} {role}, {strength}")
+            yield DrugFact(f"{words([enzyme])} {role}, {strength}", "metabolism", f"{enzyme} {role}, {strength}")
     for condition in drug.contraindications:
         text = f"contraindicated in {words([condition])}"
         yield DrugFact(text, "risks", text)

@@ -4,10 +4,13 @@ from healthgym.errors import TaskError
 from healthgym.tasks import Call, Case, task_family
 from healthgym.tasks.families import Draw
 
-from .claims import STRUCTURED, Claim, guideline_fact, numbered_sentences, other_numbers, structured
+from .claims import STRUCTURED, Claim, guideline_fact, near_numbers, numbered_sentences, structured
 from .drawing import choose, difficulty_of, ranked
 from .partition import asked_in
 from .questions import Option, Question, make_case
+
+FEWEST = 5
+"""Sentences in a question at least."""
 
 
 @task_family(counts={"train": 38, "val": 4, "test": 8, "test_ood": 4})
@@ -27,7 +30,9 @@ def value_claims(draw: Draw) -> Case:
 
 def _neighbours(seed: Claim, pool: list[Claim], size: int) -> list[Claim]:
     """Return the claims whose values lie nearest the seed's, each value once, the seed first."""
-    near = sorted((c for c in pool if c.family == seed.family), key=lambda c: (abs(c.size - seed.size), c.entity != seed.entity))
+    near = sorted(
+        (c for c in pool if c.family == seed.family), key=lambda c: (abs(c.size - seed.size), c.entity != seed.entity)
+    )
     group: list[Claim] = []
     for claim in near:
         if claim.value not in {other.value for other in group}:
@@ -39,9 +44,13 @@ def _exchange(draw: Draw, group: list[Claim], name: str) -> Question:
     """Return the question in which two or more claims carry each other's values and the rest their own."""
     order = [group[int(i)] for i in draw.rng.permutation(len(group))]
     count = int(draw.rng.integers(2, len(order) - 1))
-    false = order[:count]
-    options = [Option(text=c.sentence(other.value), is_right=False) for c, other in zip(false, [*false[1:], false[0]], strict=True)]
-    options += [Option(text=claim.sentence(claim.value), is_right=True) for claim in order[count:]]
+    false = sorted(order[:count], key=lambda claim: claim.size)
+    asks_supported = bool(draw.rng.integers(2))
+    options = [
+        Option(text=claim.sentence(other.value), is_right=not asks_supported)
+        for claim, other in zip(false, [*false[1:], false[0]], strict=True)
+    ]
+    options += [Option(text=claim.sentence(claim.value), is_right=asks_supported) for claim in order[count:]]
     return Question(
         names={},
         options=options,
@@ -49,6 +58,7 @@ def _exchange(draw: Draw, group: list[Claim], name: str) -> Question:
         lookups=[claim.lookup() for claim in sorted(group, key=lambda claim: claim.entity)],
         difficulty=difficulty_of(draw),
         condition=name,
+        variant="supported" if asks_supported else "unsupported",
     )
 
 
@@ -56,22 +66,25 @@ def _exchange(draw: Draw, group: list[Claim], name: str) -> Question:
 def guideline_claims(draw: Draw) -> Case:
     """Which sentences a guideline says as they stand; in the others one number was exchanged for one of the same unit."""
     difficulty = difficulty_of(draw)
-    size = {"easy": 4, "medium": 5, "hard": 6}[difficulty]
+    size = {"easy": FEWEST, "medium": FEWEST, "hard": FEWEST + 1}[difficulty]
     pool = [name for name in numbered_sentences() if asked_in(draw.split, f"statement {name}", ("guideline", name))]
     options, chosen, working = [], [], []
+    asks_supported = bool(draw.rng.integers(2))
     for name in ranked(draw, pool):
         items = {str(place): item for place, item in enumerate(numbered_sentences()[name])}
         item = items[choose(draw, list(items))]
-        others = {number: n for number, n in other_numbers(item.family).items() if number != item.number}
+        others = near_numbers(item)
         is_right = bool(draw.rng.integers(2))
         if len(chosen) == size or not others:
             continue
         text = item.saying(item.number if is_right else choose(draw, others))
-        options.append(Option(text=text, is_right=is_right))
+        options.append(Option(text=text, is_right=is_right is asks_supported))
         chosen.append(name)
         if len(chosen) <= 2:
-            working.append(Call("check_claim", claim=text[:400], passage_id=guideline_fact(name).read[0].arguments["passage_id"]))
-    if len(chosen) < size:
+            working.append(
+                Call("check_claim", claim=text[:400], passage_id=guideline_fact(name).read[0].arguments["passage_id"])
+            )
+    if len(chosen) < FEWEST:
         raise TaskError(f"guideline_claims {draw.split} {draw.index}: only {len(chosen)} of {size} statements")
     question = Question(
         names={},
@@ -81,5 +94,6 @@ def guideline_claims(draw: Draw) -> Case:
         difficulty=difficulty,
         condition="+".join(sorted(chosen)),
         working=working,
+        variant="supported" if asks_supported else "unsupported",
     )
     return make_case(draw, question)

@@ -5,7 +5,13 @@ from collections import defaultdict
 from functools import lru_cache
 
 from healthgym.errors import TaskError
-from healthgym.knowledge_base.pharmacology import SEVERITIES, Interaction, interaction_between, load_drugs, load_interactions
+from healthgym.knowledge_base.pharmacology import (
+    SEVERITIES,
+    Interaction,
+    interaction_between,
+    load_drugs,
+    load_interactions,
+)
 from healthgym.tasks import AnswerField, Case, task_family
 from healthgym.tasks.families import Draw
 from healthgym.tasks.task import Split
@@ -97,12 +103,18 @@ def interaction_effect(draw: Draw) -> Case:
 
 @lru_cache(maxsize=4)
 def _pairs_by_effect(split: Split) -> dict[str, tuple[Interaction, ...]]:
-    """Return, by effect, the pairs that a split asks about; effects are the options."""
+    """Return, by effect, the pairs that a split asks about; an effect that names a medicine would tell its pair."""
     found: dict[str, list[Interaction]] = defaultdict(list)
     for item in load_interactions():
         if asked_in(split, f"pair {pair_key(item.a, item.b)}", ("drug", item.a), ("drug", item.b)):
             found[item.effect].append(item)
-    return {effect: tuple(items) for effect, items in found.items()}
+    names = {
+        word
+        for drug in load_drugs().values()
+        for name in (drug.name, *drug.aliases)
+        for word in _WORD.findall(name.lower())
+    }
+    return {effect: tuple(items) for effect, items in found.items() if not names & {*_WORD.findall(effect.lower())}}
 
 
 def _interaction_lookup(item: Interaction) -> Lookup:

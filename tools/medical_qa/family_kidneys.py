@@ -5,10 +5,10 @@ from healthgym.knowledge_base.pharmacology import load_drugs, renal_dose
 from healthgym.tasks import AnswerField, Call, Case, task_family
 from healthgym.tasks.families import Draw
 
-from .drawing import balanced, choose, difficulty_of, ranked
+from .drawing import choose, difficulty_of, ranked
 from .finding import drug_fact
-from .kidneys import CLEARANCES, ceiling_mg, dosed_by_clearance, is_clear_of, state_kidneys
-from .partition import asked_in, held_out, may_name
+from .kidneys import CLEARANCES, Kidneys, ceiling_mg, dosed_by_clearance, is_clear_of, state_kidneys
+from .partition import asked_in
 from .questions import Lookup, Option, Question, make_case
 
 SILENT_EVERY = 11
@@ -29,7 +29,7 @@ def renal_ceiling(draw: Draw) -> Case:
     difficulty = difficulty_of(draw)
     if draw.index % SILENT_EVERY == SILENT_EVERY - 1:
         return make_case(draw, _silent(draw))
-    pool = [drug for drug in dosed_by_clearance() if asked_in(draw.split, f"ceiling {drug}", ("drug", drug))]
+    pool = [drug for drug in dosed_by_clearance() if _is_asked(draw, drug)]
     for drug in ranked(draw, pool):
         for wanted in ranked(draw, [str(value) for value in _by_band(drug, draw)]):
             limit = ceiling_mg(drug, float(wanted))
@@ -69,9 +69,7 @@ def _silent(draw: Draw) -> Question:
     pool = [
         drug.id
         for drug in load_drugs().values()
-        if not drug.renal
-        and drug.max_daily_mg is not None
-        and asked_in(draw.split, f"ceiling {drug.id}", ("drug", drug.id))
+        if not drug.renal and drug.max_daily_mg is not None and _is_asked(draw, drug.id)
     ]
     drug = choose(draw, pool)
     kidneys = state_kidneys(draw, CLEARANCES[int(draw.rng.integers(len(CLEARANCES)))], difficulty_of(draw), ())
@@ -87,40 +85,63 @@ def _silent(draw: Draw) -> Question:
 
 @task_family(counts={"train": 38, "val": 4, "test": 8, "test_ood": 4})
 def renal_selection(draw: Draw) -> Case:
-    """Which of several drugs must be avoided, or given at a lower ceiling, at one kidney function."""
+    """Which of several drugs must be avoided, or given at a lower ceiling, or not so, at one kidney function."""
     difficulty = difficulty_of(draw)
     size = {"easy": 5, "medium": 5, "hard": 6}[difficulty]
-    variant = ("avoid", "limit")[int(draw.rng.integers(2))]
-    for _ in range(100):
-        wanted = CLEARANCES[int(draw.rng.integers(len(CLEARANCES)))]
-        drugs = [
-            drug
-            for drug in dosed_by_clearance()
-            if may_name(draw.split, "drug", drug) and is_clear_of(drug, wanted) and load_drugs()[drug].max_daily_mg
-        ]
-        favour = {drug: 8.0 if draw.split == "test_ood" and held_out("drug", drug) else 1.0 for drug in drugs}
-        right, wrong = balanced({drug: _share(drug, variant) for drug in drugs})
-        golds = ranked(draw, {drug: weight * favour[drug] for drug, weight in right.items() if _is(drug, wanted, variant)})
-        others = ranked(draw, {drug: weight * favour[drug] for drug, weight in wrong.items() if not _is(drug, wanted, variant)})
-        count = int(draw.rng.integers(1, size))
-        listed = [*golds[:count], *others[: size - count]]
-        if len(listed) < size:
+    pools = {variant: _pool(draw, variant) for variant in ("avoid", "limit")}
+    pools = {variant: pool for variant, pool in pools.items() if len(pool) > size} or pools
+    variant = choose(draw, list(pools))
+    for wanted in [float(value) for _ in range(20) for value in ranked(draw, map(str, CLEARANCES))]:
+        listed = _spread(draw, [drug for drug in pools[variant] if is_clear_of(drug, wanted)], wanted, variant, size)
+        if not listed:
             continue
         kidneys = state_kidneys(draw, wanted, difficulty, listed)
         if any(renal_dose(drug, kidneys.clearance_ml_min) != renal_dose(drug, wanted) for drug in listed):
             continue
+        asks_restricted = bool(draw.rng.integers(2))
         question = Question(
             names={"kidneys": kidneys.text},
-            options=[Option(text=load_drugs()[drug].name, is_right=_is(drug, wanted, variant)) for drug in listed],
+            options=[
+                Option(text=load_drugs()[drug].name, is_right=_is(drug, wanted, variant) is asks_restricted)
+                for drug in listed
+            ],
             takes_several=True,
             lookups=[kidney_fact(drug) for drug in sorted(listed)],
             difficulty=difficulty,
             condition="+".join(sorted(listed)),
             working=kidneys.working,
-            variant=variant,
+            variant=variant if asks_restricted else f"not_{variant}",
         )
         return make_case(draw, question)
     raise TaskError(f"renal_selection {draw.split} {draw.index}: no clearance made a question")
+
+
+def _pool(draw: Draw, variant: str) -> list[str]:
+    """Return the drugs of the split with a known ordinary maximum, for variant avoid those that some function forbids."""
+    return [
+        drug
+        for drug in dosed_by_clearance()
+        if _is_asked(draw, drug)
+        and load_drugs()[drug].max_daily_mg
+        and (variant == "limit" or any(band.avoid for band in load_drugs()[drug].renal))
+    ]
+
+
+def _is_asked(draw: Draw, drug: str) -> bool:
+    """Say whether a split asks about a drug and the kidneys; one key for all families here."""
+    return asked_in(draw.split, f"kidneys and {drug}", ("drug", drug))
+
+
+def _spread(draw: Draw, pool: list[str], clearance_ml_min: float, variant: str, size: int) -> list[str]:
+    """Return drugs of which some are restricted at a clearance and some not, about half each; none if impossible."""
+    order = ranked(draw, pool)
+    held = [drug for drug in order if _is(drug, clearance_ml_min, variant)]
+    free = [drug for drug in order if drug not in held]
+    fewest, most = max(1, size - len(free)), min(len(held), size - 1)
+    if fewest > most:
+        return []
+    count = int(draw.rng.integers(fewest, most + 1))
+    return [*held[:count], *free[: size - count]]
 
 
 def _is(drug: str, clearance_ml_min: float, variant: str) -> bool:
@@ -131,33 +152,19 @@ def _is(drug: str, clearance_ml_min: float, variant: str) -> bool:
     return band.avoid or (band.max_daily_mg or 0.0) < (load_drugs()[drug].max_daily_mg or 0.0)
 
 
-def _share(drug: str, variant: str) -> float:
-    """Return the share of the clearances asked about at which a drug is a right option."""
-    return sum(_is(drug, value, variant) for value in CLEARANCES) / len(CLEARANCES)
-
-
 @task_family(counts={"train": 38, "val": 4, "test": 8, "test_ood": 4})
 def renal_comparison(draw: Draw) -> Case:
-    """Which of two drugs loses more of its ordinary ceiling at one kidney function, and how much is left."""
-    difficulty = difficulty_of(draw)
-    pool = [drug for drug in dosed_by_clearance() if load_drugs()[drug].max_daily_mg and may_name(draw.split, "drug", drug)]
-    for _ in range(100):
-        wanted = CLEARANCES[int(draw.rng.integers(len(CLEARANCES)))]
+    """Which of two drugs loses more, or less, of its ordinary ceiling at one kidney function, and how much is left."""
+    pool = [drug for drug in dosed_by_clearance() if load_drugs()[drug].max_daily_mg and _is_asked(draw, drug)]
+    for wanted in [float(value) for _ in range(20) for value in ranked(draw, map(str, CLEARANCES))]:
         left = {drug: _left_percent(drug, wanted) for drug in pool if is_clear_of(drug, wanted)}
-        fitting = [drug for drug, share in left.items() if 0 < share < 100]
-        for first, second in _pairs(draw, ranked(draw, fitting)):
-            if abs(left[first] - left[second]) < SHARE_GAP:
-                continue
-            kidneys = state_kidneys(draw, wanted, difficulty, (first, second))
-            if any(renal_dose(d, kidneys.clearance_ml_min) != renal_dose(d, wanted) for d in (first, second)):
-                continue
-            return make_case(draw, _comparison(draw, first, second, left, kidneys.text, kidneys.working))
+        fitting = ranked(draw, [drug for drug, share in left.items() if 0 < share < 100])
+        pairs = [(a, b) for i, a in enumerate(fitting) for b in fitting[i + 1 :] if abs(left[a] - left[b]) >= SHARE_GAP]
+        for pair in pairs:
+            kidneys = state_kidneys(draw, wanted, difficulty_of(draw), pair)
+            if all(renal_dose(drug, kidneys.clearance_ml_min) == renal_dose(drug, wanted) for drug in pair):
+                return make_case(draw, _comparison(draw, pair, left, kidneys))
     raise TaskError(f"renal_comparison {draw.split} {draw.index}: no two drugs can be compared")
-
-
-def _pairs(draw: Draw, drugs: list[str]) -> list[tuple[str, str]]:
-    pairs = [(a, b) for i, a in enumerate(drugs) for b in drugs[i + 1 :]]
-    return [(a, b) for a, b in pairs if asked_in(draw.split, f"compare {min(a, b)} {max(a, b)}", ("drug", a), ("drug", b))]
 
 
 def _left_percent(drug: str, clearance_ml_min: float) -> float:
@@ -165,23 +172,21 @@ def _left_percent(drug: str, clearance_ml_min: float) -> float:
     return 100.0 * (ceiling_mg(drug, clearance_ml_min) or 0.0) / most
 
 
-def _comparison(
-    draw: Draw, first: str, second: str, left: dict[str, float], kidneys: str, working: tuple[Call, ...]
-) -> Question:
-    loser = min((first, second), key=lambda drug: left[drug])
-    monograph = load_drugs()[loser]
-    share = left[loser]
-    most = monograph.max_daily_mg or 0.0
-    lookups = [item for drug in (first, second) for item in (kidney_fact(drug), drug_fact(drug, "use_and_dose", "At most"))]
+def _comparison(draw: Draw, pair: tuple[str, str], left: dict[str, float], kidneys: Kidneys) -> Question:
+    """Return the question which of a pair keeps less, or more, of its ordinary maximum, and what share."""
+    asks_less = bool(draw.rng.integers(2))
+    gold = (min if asks_less else max)(pair, key=lambda drug: left[drug])
+    most = load_drugs()[gold].max_daily_mg or 0.0
     return Question(
-        names={"kidneys": kidneys},
-        options=[Option(text=load_drugs()[drug].name, is_right=drug == loser) for drug in (first, second)],
-        lookups=lookups,
+        names={"kidneys": kidneys.text},
+        options=[Option(text=load_drugs()[drug].name, is_right=drug == gold) for drug in pair],
+        lookups=[item for drug in pair for item in (kidney_fact(drug), drug_fact(drug, "use_and_dose", "At most"))],
         difficulty=difficulty_of(draw),
-        condition=f"{first}+{second}",
+        condition="+".join(sorted(pair)),
         answer={
-            "number": AnswerField(gold=round(share, 1), compare="range", tolerance=0.6),
+            "number": AnswerField(gold=round(left[gold], 1), compare="range", tolerance=0.6),
             "unit": AnswerField(gold="%", accept=("percent", "per cent")),
         },
-        working=(*working, Call("calculate", expression=f"100 * {share * most / 100:g} / {most:g}")),
+        working=(*kidneys.working, Call("calculate", expression=f"100 * {left[gold] * most / 100:g} / {most:g}")),
+        variant="less" if asks_less else "more",
     )

@@ -13,11 +13,18 @@ from healthgym.tasks.families import Draw
 from .drawing import choose, difficulty_of, ranked
 from .finding import analyte_fact, by_search, passage_saying
 from .partition import asked_in, held_out, may_name
-from .questions import Option, Question, make_case
+from .questions import Option, Question, make_case, mid_sentence
 from .units import conversions
 
 CHILD_YEARS = (4, 11)
 """Ages of children in questions; only analytes whose limits are banded by age are asked about in them."""
+LOW_MATTERS = frozenset({
+    "sodium", "potassium", "chloride", "bicarbonate", "calcium", "magnesium", "phosphate", "albumin",
+    "total_protein", "hemoglobin", "hematocrit", "mcv", "wbc", "neutrophils", "lymphocytes", "platelets",
+    "iron", "ferritin", "vitamin_b12", "tsh", "free_t4", "fibrinogen", "osmolality", "ph_arterial", "ph_venous",
+    "pco2_arterial", "pco2_venous", "glucose", "csf_glucose",
+})  # fmt: skip
+"""Analytes of which a value below the lower limit means something; of the others only high ones are asked about."""
 CLEARLY_RAISED = 1.25
 """Times the upper limit from which a typical value counts as raised."""
 
@@ -73,7 +80,8 @@ class _Drawn:
 
 def _is_graded(analyte: Analyte) -> bool:
     """Say whether results are numbers on a wide scale, not of a drug and not marks such as 0 to 3."""
-    return not analyte.drug and " to " not in analyte.unit and " or " not in analyte.unit and analyte.id != "beta_hcg"
+    is_scale = " to " in analyte.unit or " or " in analyte.unit
+    return not analyte.drug and not is_scale and analyte.id not in ("beta_hcg", "po2_arterial")
 
 
 def _result(
@@ -82,7 +90,7 @@ def _result(
     """Return a result near a limit, on the wanted side of it; None where rounding would blur the side."""
     limits = analyte.reference_range(sex, age)
     width, step = limits.high - limits.low, float(draw.rng.uniform(0.06, 0.25))
-    has_low = limits.low - 0.3 * width > 0
+    has_low = analyte.id in LOW_MATTERS and limits.low - 0.3 * width > 0
     at_high = variant == "critical" or not has_low or bool(draw.rng.integers(2))
     if variant == "critical":
         edge = analyte.critical_high or 0.0
@@ -136,7 +144,9 @@ def laboratory_shift(draw: Draw) -> Case:
             entry = conversions()[shift.analyte]
             variant, unit = "converted", entry.si
             working.append(
-                Call("convert_unit", value=round(gold, 3), from_unit=entry.conventional, to_unit=unit, analyte=analyte.id)
+                Call(
+                    "convert_unit", value=round(gold, 3), from_unit=entry.conventional, to_unit=unit, analyte=analyte.id
+                )
             )
             gold *= entry.factor
             answer = {"number": AnswerField(gold=round(gold, 3), compare="range", tolerance=0.02 * gold)}
@@ -146,9 +156,9 @@ def laboratory_shift(draw: Draw) -> Case:
     person = f"{age}-year-old {'woman' if sex == 'female' else 'man'}"
     question = Question(
         names={
-            "condition": condition.name,
+            "condition": mid_sentence(condition.name),
             "level": shift.level,
-            "analyte": analyte.name,
+            "analyte": mid_sentence(analyte.name),
             "person": f"{'an' if str(age)[0] == '8' else 'a'} {person}",
             "unit": unit,
         },

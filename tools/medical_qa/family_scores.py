@@ -13,8 +13,8 @@ from .drawing import choose, difficulty_of
 from .finding import analyte_fact
 from .questions import Lookup, Option, Question, make_case
 
-HEAVY_SHARE = 0.45
-"""How often a part of NEWS2 is drawn to earn two points or more."""
+HEAVY_SHARE = 0.5
+"""How often a part is drawn to earn two points or more: as an option it is right and wrong alike."""
 
 
 @task_family(counts={"train": 38, "val": 4, "test": 8, "test_ood": 4})
@@ -88,7 +88,9 @@ def _observations(draw: Draw) -> tuple[str, dict[str, int]]:
         not heavy["consciousness"],
         heavy["oxygen"],
     )
-    mind = choose(draw, ("newly confused", "responds to voice", "responds to pain")) if heavy["consciousness"] else "alert"
+    mind = (
+        choose(draw, ("newly confused", "responds to voice", "responds to pain")) if heavy["consciousness"] else "alert"
+    )
     air = choose(draw, ("on 2 L oxygen", "on a 28 % oxygen mask")) if heavy["oxygen"] else "breathing air"
     text = (
         f"{value['respiration']} breaths a minute, SpO2 {value['spo2']} % {air}, blood pressure {value['systolic_bp']} mmHg "
@@ -121,11 +123,16 @@ def _news2(draw: Draw) -> Question:
 
 def _heart(draw: Draw) -> Question:
     """Return a HEART question; the troponin limit is looked up for the patient's sex."""
-    history, ecg = int(draw.rng.integers(3)), int(draw.rng.integers(3))
-    sex, age, factors = choose(draw, ("female", "male")), int(draw.rng.integers(30, 85)), int(draw.rng.integers(5))
+    heavy = draw.rng.random(5) < HEAVY_SHARE
+    history, ecg = (2 if is_two else int(draw.rng.integers(2)) for is_two in heavy[:2])
+    sex, age = (
+        choose(draw, ("female", "male")),
+        int(draw.rng.integers(65, 88) if heavy[2] else draw.rng.integers(30, 65)),
+    )
+    factors = int(draw.rng.integers(3, 6) if heavy[3] else draw.rng.integers(3))
     analyte = load().analytes["troponin_i"]
     upper = analyte.reference_range(sex, age).high
-    ratio = (0.4, 0.8, 1.4, 2.5, 3.6, 6.0)[int(draw.rng.integers(6))]
+    ratio = float(draw.rng.choice((3.6, 6.0, 12.0) if heavy[4] else (0.4, 0.8, 1.4, 2.5)))
     troponin = round(upper * ratio)
     points = heart_points(history, ecg, age, factors, False, troponin / upper)
     parts = {

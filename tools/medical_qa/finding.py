@@ -8,7 +8,7 @@ from healthgym.knowledge_base.pharmacology import load_drugs
 from healthgym.knowledge_base.render import passages
 from healthgym.tasks import Call
 
-from .aspects import IN_MONOGRAPH, SECTION, SEARCH_WORDS, Aspect
+from .aspects import IN_MONOGRAPH, SEARCH_WORDS, SECTION, Aspect
 from .questions import Lookup
 
 HITS = 5

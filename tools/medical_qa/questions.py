@@ -79,6 +79,7 @@ def make_case(draw: Draw, question: Question) -> Case:
             raise TaskError(f"{draw.task_id}: {len(letters)} options are right, expected one")
         answer["choice"] = AnswerField(gold=letters[0])
     template, prompt = _wording(draw, question)
+    prompt = prompt[:1].upper() + prompt[1:]
     listed = [f"{letter}. {option.text}" for letter, option in zip(LETTERS, options, strict=False)]
     solution, sizes = _solution(question, answer, [option.text for option in options])
     sources = dict.fromkeys(item.source for item in question.lookups if item.source)
@@ -104,9 +105,7 @@ def _solution(
     question: Question, answer: Mapping[str, AnswerField], texts: Sequence[str]
 ) -> tuple[tuple[Call, ...], tuple[int, ...]]:
     """Return the oracle's calls and how many go into each turn: search, read, work, rule out, submit."""
-    submitted = {
-        name: list(item.gold) if isinstance(item.gold, tuple) else item.gold for name, item in answer.items()
-    }
+    submitted = {name: list(item.gold) if isinstance(item.gold, tuple) else item.gold for name, item in answer.items()}
     ruled_out = []
     if question.rules_out is not None:
         text, fact_id, reason = question.rules_out
@@ -120,6 +119,11 @@ def _solution(
     )
     turns = [stage[i : i + CALLS_PER_TURN] for stage in stages for i in range(0, len(stage), CALLS_PER_TURN)]
     return tuple(call for turn in turns for call in turn), tuple(len(turn) for turn in turns)
+
+
+def mid_sentence(name: str) -> str:
+    """Return a name as it reads within a sentence: its first letter small unless it belongs to an abbreviation."""
+    return name[:1].lower() + name[1:] if name[1:2].islower() else name
 
 
 def _distinct(calls: Any) -> list[Call]:

@@ -47,5 +47,7 @@ class MedicalQaToolkit(LookupTools, WorkingTools):
         """
         given = (choice, choices, number, term, code, severity)
         if all(value is None for value in given) and not not_stated:
-            raise ToolError("The answer is empty. Give choice, choices, number, term, code or severity, or set not_stated.")
+            raise ToolError(
+                "The answer is empty. Give choice, choices, number, term, code or severity, or set not_stated."
+            )
         return "Answer submitted."

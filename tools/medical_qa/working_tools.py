@@ -14,7 +14,10 @@ from .units import convert
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 _WORD = re.compile(r"[a-z][a-z0-9-]+")
 _SENTENCE = re.compile(r"(?<=[.;?!])\s+")
-_PLAIN = frozenset("the and for with from that this not are was its than when only may can has have into per day".split())
+_PLAIN = frozenset({
+    "the", "and", "for", "with", "from", "that", "this", "not", "are", "was", "its", "than", "when",
+    "only", "may", "can", "has", "have", "into", "per", "day",
+})  # fmt: skip
 
 
 class WorkingTools(Toolkit):
@@ -73,7 +76,9 @@ class WorkingTools(Toolkit):
         """
         wanted = fact_id.strip(" []").lower().replace(" ", "_")
         if len(wanted) < 3 or not any(wanted in key.lower() for key in self.world.facts if key.startswith("kb.")):
-            raise ToolError(f"Nothing looked up so far is called {fact_id[:60]!r}. Read it first, then rule {letter} out.")
+            raise ToolError(
+                f"Nothing looked up so far is called {fact_id[:60]!r}. Read it first, then rule {letter} out."
+            )
         self.world.state.set(f"ruled_out.{letter}", [wanted, reason])
         gone = sorted(path.rsplit(".", 1)[1] for path, _ in self.world.state.items("ruled_out."))
         return f"Ruled out so far: {', '.join(gone)}."
