@@ -1,17 +1,17 @@
-"""Claims that can be supported or not: the value of one entity, right or borrowed from a neighbour; altered guideline numbers."""
+"""Claims that can be supported or not: an entity's value, right or borrowed from a neighbour; altered guideline numbers."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from healthgym.knowledge_base import load
 from healthgym.knowledge_base.pharmacology import load_drugs
 from healthgym.knowledge_base.schema import Guideline
 
-from .finding import analyte_fact, by_search, drug_fact, passage_saying
+from .finding import analyte_fact, by_search, code_fact, drug_fact, passage_saying
 from .partition import Kind
-from .questions import Lookup
+from .questions import Lookup, mid_sentence
 
 NEAR = 4.0
 _UNITS = r"hours?|minutes?|days?|weeks?|months?|years?|mmHg|mg/dL|g/dL|ng/mL|mmol/L|mg/kg|mL/kg|mg|%"
@@ -21,7 +21,7 @@ _SENTENCE = re.compile(r"(?<=[.;])\s+(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What an entity's value is, and how a claim with a value reads."""
+    """What an entity's value is, and how a claim with it reads."""
 
     entity: str
     kind: Kind
@@ -30,8 +30,13 @@ class Claim:
     """Orders values, so that borrowed ones come from near by."""
     family: str
     """Only values of one family are exchanged: the same unit, the same kind."""
-    sentence: Callable[[str], str]
+    template: str
+    """How a claim reads; {value} stands for the value."""
     lookup: Callable[[], Lookup]
+
+    def saying(self, value: str) -> str:
+        """Return the claim with a value."""
+        return self.template.format(value=value)
 
 
 def daily_maxima() -> Iterator[Claim]:
@@ -39,10 +44,14 @@ def daily_maxima() -> Iterator[Claim]:
     for drug in load_drugs().values():
         if drug.max_daily_mg is not None:
             yield Claim(
-                drug.id, "drug", f"{drug.max_daily_mg:g}", drug.max_daily_mg, "mg",
-                lambda value, name=drug.name: f"At most {value} mg of {name} a day",
-                lambda drug=drug.id: drug_fact(drug, "use_and_dose", "At most"),
-            )  # fmt: skip
+                entity=drug.id,
+                kind="drug",
+                value=f"{drug.max_daily_mg:g}",
+                size=drug.max_daily_mg,
+                family="mg",
+                template=f"At most {{value}} mg of {drug.name} a day",
+                lookup=partial(drug_fact, drug.id, "use_and_dose", "At most"),
+            )
 
 
 def upper_limits() -> Iterator[Claim]:
@@ -51,25 +60,28 @@ def upper_limits() -> Iterator[Claim]:
         limits = analyte.reference_range("male", 40)
         if not analyte.drug and " " not in analyte.unit and limits.high > 0:
             yield Claim(
-                analyte.id, "analyte", f"{limits.high:g}", limits.high, analyte.unit,
-                lambda value, a=analyte: f"Upper limit of {a.name} in a man of 40 years: {value} {a.unit}",
-                lambda name=analyte.id: analyte_fact(name, "male", 40),
-            )  # fmt: skip
+                entity=analyte.id,
+                kind="analyte",
+                value=f"{limits.high:g}",
+                size=limits.high,
+                family=analyte.unit,
+                template=f"Upper limit of {mid_sentence(analyte.name)} in a man of 40 years: {{value}} {analyte.unit}",
+                lookup=partial(analyte_fact, analyte.id, "male", 40),
+            )
 
 
 def codes() -> Iterator[Claim]:
     """Yield the ICD-10 codes of conditions, exchanged within the whole list."""
     for place, condition in enumerate(sorted(load().conditions.values(), key=lambda one: one.icd10)):
         yield Claim(
-            condition.id, "condition", condition.icd10, float(place), "code",
-            lambda value, name=condition.name: f"{name} has the ICD-10-CM code {value}",
-            lambda c=condition: by_search(
-                f"overview of {c.name}",
-                f"{c.name} ICD-10-CM overview",
-                passage_saying(f"condition:{c.id}", "ICD-10"),
-                c.source,
-            ),
-        )  # fmt: skip
+            entity=condition.id,
+            kind="condition",
+            value=condition.icd10,
+            size=float(place),
+            family="code",
+            template=f"{condition.name} has the ICD-10-CM code {{value}}",
+            lookup=partial(code_fact, condition.id),
+        )
 
 
 STRUCTURED: Mapping[str, Callable[[], Iterator[Claim]]] = {
@@ -124,7 +136,7 @@ def _numbered(item: Guideline) -> Iterator[Numbered]:
 
 
 def near_numbers(sentence: Numbered) -> dict[str, float]:
-    """Return other numbers that guidelines use with the same unit, weighted by how often, at most `NEAR` times as large or small.
+    """Return other numbers that guidelines use with the same unit, by how often, at most `NEAR` times as large or small.
 
     Numbers of real sentences alone: an odd figure would give an altered sentence away.
     """

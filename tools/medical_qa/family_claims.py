@@ -47,10 +47,10 @@ def _exchange(draw: Draw, group: list[Claim], name: str) -> Question:
     false = sorted(order[:count], key=lambda claim: claim.size)
     asks_supported = bool(draw.rng.integers(2))
     options = [
-        Option(text=claim.sentence(other.value), is_right=not asks_supported)
+        Option(text=claim.saying(other.value), is_right=not asks_supported)
         for claim, other in zip(false, [*false[1:], false[0]], strict=True)
     ]
-    options += [Option(text=claim.sentence(claim.value), is_right=asks_supported) for claim in order[count:]]
+    options += [Option(text=claim.saying(claim.value), is_right=asks_supported) for claim in order[count:]]
     return Question(
         names={},
         options=options,
@@ -64,11 +64,13 @@ def _exchange(draw: Draw, group: list[Claim], name: str) -> Question:
 
 @task_family(counts={"train": 38, "val": 4, "test": 8, "test_ood": 4})
 def guideline_claims(draw: Draw) -> Case:
-    """Which sentences a guideline says as they stand; in the others one number was exchanged for one of the same unit."""
+    """Which sentences a guideline says as they stand; in the others one number was exchanged for another of its unit."""
     difficulty = difficulty_of(draw)
     size = {"easy": FEWEST, "medium": FEWEST, "hard": FEWEST + 1}[difficulty]
     pool = [name for name in numbered_sentences() if asked_in(draw.split, f"statement {name}", ("guideline", name))]
-    options, chosen, working = [], [], []
+    options: list[Option] = []
+    chosen: list[str] = []
+    working: list[Call] = []
     asks_supported = bool(draw.rng.integers(2))
     for name in ranked(draw, pool):
         items = {str(place): item for place, item in enumerate(numbered_sentences()[name])}

@@ -9,7 +9,7 @@ from healthgym.tasks import AnswerField, Call, Case, task_family
 from healthgym.tasks.families import Draw
 
 from .drawing import choose, difficulty_of, ranked
-from .finding import HITS, by_search, passage_saying
+from .finding import HITS, by_search, code_fact, passage_saying
 from .partition import asked_in
 from .questions import Question, make_case
 
@@ -88,12 +88,7 @@ def _naming(draw: Draw, condition: Condition, findings: str, clue: str) -> Quest
         passage_saying(f"condition:{condition.id}:presentation", "Key findings"),
         condition.source,
     )
-    coded = by_search(
-        "the overview of that condition",
-        f"{condition.name} ICD-10-CM overview",
-        passage_saying(f"condition:{condition.id}", "ICD-10"),
-        condition.source,
-    )
+    coded = replace(code_fact(condition.id), label="the overview of that condition")
     first = load().symptoms if condition.key_findings[0] in load().symptoms else load().signs
     narrow = Call("conditions_with_finding", finding=first[condition.key_findings[0]].text)
     search = (narrow, Call("search_evidence", query=asked[:380], k=2 * HITS))

@@ -13,6 +13,8 @@ from .questions import Lookup, Option, Question, make_case
 
 SILENT_EVERY = 11
 """One question of so many asks for a limit that the monograph does not state."""
+AVOID_WEIGHT = 0.4
+"""How often a clearance at which a drug is to be avoided is asked about, next to its other bands: 0 mg must not be a safe bet."""
 SHARE_GAP = 5.0
 """Percentage points by which two compared drugs differ at least."""
 
@@ -60,8 +62,9 @@ def _by_band(drug: str, draw: Draw) -> list[float]:
     groups: dict[str, list[float]] = {}
     for value in CLEARANCES:
         band = renal_dose(drug, value)
-        groups.setdefault("full" if band is None else f"{band.below:g}", []).append(value)
-    return groups[choose(draw, tuple(groups))]
+        kind = "full" if band is None else "avoid" if band.avoid else f"{band.below:g}"
+        groups.setdefault(kind, []).append(value)
+    return groups[choose(draw, {kind: AVOID_WEIGHT if kind == "avoid" else 1.0 for kind in groups})]
 
 
 def _silent(draw: Draw) -> Question:
@@ -117,7 +120,7 @@ def renal_selection(draw: Draw) -> Case:
 
 
 def _pool(draw: Draw, variant: str) -> list[str]:
-    """Return the drugs of the split with a known ordinary maximum, for variant avoid those that some function forbids."""
+    """Return the split's drugs with a known ordinary maximum, for variant avoid those that some clearance forbids."""
     return [
         drug
         for drug in dosed_by_clearance()
@@ -154,7 +157,7 @@ def _is(drug: str, clearance_ml_min: float, variant: str) -> bool:
 
 @task_family(counts={"train": 38, "val": 4, "test": 8, "test_ood": 4})
 def renal_comparison(draw: Draw) -> Case:
-    """Which of two drugs loses more, or less, of its ordinary ceiling at one kidney function, and how much is left."""
+    """Which of two drugs keeps less, or more, of its ordinary ceiling at one kidney function, and by how much they differ."""
     pool = [drug for drug in dosed_by_clearance() if load_drugs()[drug].max_daily_mg and _is_asked(draw, drug)]
     for wanted in [float(value) for _ in range(20) for value in ranked(draw, map(str, CLEARANCES))]:
         left = {drug: _left_percent(drug, wanted) for drug in pool if is_clear_of(drug, wanted)}
@@ -167,16 +170,23 @@ def renal_comparison(draw: Draw) -> Case:
     raise TaskError(f"renal_comparison {draw.split} {draw.index}: no two drugs can be compared")
 
 
+def _most(drug: str) -> float:
+    return load_drugs()[drug].max_daily_mg or 0.0
+
+
 def _left_percent(drug: str, clearance_ml_min: float) -> float:
-    most = load_drugs()[drug].max_daily_mg or 0.0
-    return 100.0 * (ceiling_mg(drug, clearance_ml_min) or 0.0) / most
+    return 100.0 * (ceiling_mg(drug, clearance_ml_min) or 0.0) / _most(drug)
 
 
 def _comparison(draw: Draw, pair: tuple[str, str], left: dict[str, float], kidneys: Kidneys) -> Question:
-    """Return the question which of a pair keeps less, or more, of its ordinary maximum, and what share."""
+    """Return the question which of a pair keeps less, or more, of its ordinary maximum, and by how many points."""
     asks_less = bool(draw.rng.integers(2))
     gold = (min if asks_less else max)(pair, key=lambda drug: left[drug])
-    most = load_drugs()[gold].max_daily_mg or 0.0
+    gap = abs(left[pair[0]] - left[pair[1]])
+    shares = [
+        f"100 * {ceiling_mg(drug, kidneys.clearance_ml_min):g} / {_most(drug):g}"
+        for drug in sorted(pair, key=left.__getitem__)
+    ]
     return Question(
         names={"kidneys": kidneys.text},
         options=[Option(text=load_drugs()[drug].name, is_right=drug == gold) for drug in pair],
@@ -184,9 +194,9 @@ def _comparison(draw: Draw, pair: tuple[str, str], left: dict[str, float], kidne
         difficulty=difficulty_of(draw),
         condition="+".join(sorted(pair)),
         answer={
-            "number": AnswerField(gold=round(left[gold], 1), compare="range", tolerance=0.6),
-            "unit": AnswerField(gold="%", accept=("percent", "per cent")),
+            "number": AnswerField(gold=round(gap, 1), compare="range", tolerance=0.6),
+            "unit": AnswerField(gold="%", accept=("percent", "per cent", "percentage points", "points", "% points")),
         },
-        working=(*kidneys.working, Call("calculate", expression=f"100 * {left[gold] * most / 100:g} / {most:g}")),
+        working=(*kidneys.working, Call("calculate", expression=f"{shares[1]} - {shares[0]}")),
         variant="less" if asks_less else "more",
     )

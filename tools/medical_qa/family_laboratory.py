@@ -13,7 +13,7 @@ from healthgym.tasks.families import Draw
 from .drawing import choose, difficulty_of, ranked
 from .finding import analyte_fact, by_search, passage_saying
 from .partition import asked_in, held_out, may_name
-from .questions import Option, Question, make_case, mid_sentence
+from .questions import Lookup, Option, Question, make_case, mid_sentence
 from .units import conversions
 
 CHILD_YEARS = (4, 11)
@@ -46,7 +46,9 @@ def laboratory_flags(draw: Draw) -> Case:
         and (not is_child or any(band.from_years > 0 or band.to_years < 200 for band in analyte.ranges))
         and (variant != "critical" or analyte.critical_high is not None)
     }
-    options, lookups, working = [], [], []
+    options: list[Option] = []
+    lookups: list[Lookup] = []
+    working: list[Call] = []
     for name in ranked(draw, pool):
         is_extreme = bool(draw.rng.integers(2))
         drawn = _result(draw, load().analytes[name], sex, age, is_extreme, variant, difficulty == "hard")

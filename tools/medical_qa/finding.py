@@ -88,6 +88,17 @@ def analyte_fact(analyte: str, sex: str, age_years: float) -> Lookup:
     )
 
 
+def code_fact(condition: str) -> Lookup:
+    """Return how to find a condition's ICD-10 code."""
+    entry = load().conditions[condition]
+    return by_search(
+        f"overview of {entry.name}",
+        f"{entry.name} ICD-10-CM overview",
+        passage_saying(f"condition:{condition}", "ICD-10"),
+        entry.source,
+    )
+
+
 def limits_key(analyte: str, low: float, high: float) -> str:
     """Return the key of one band of an analyte's limits."""
     return f"{analyte}.{low:g}-{high:g}"
