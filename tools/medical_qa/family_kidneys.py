@@ -1,5 +1,7 @@
 """Questions on doses by kidney function: one ceiling, several drugs at one clearance, two drugs compared."""
 
+from itertools import combinations
+
 from healthgym.errors import TaskError
 from healthgym.knowledge_base.pharmacology import load_drugs, renal_dose
 from healthgym.tasks import AnswerField, Call, Case, task_family
@@ -162,8 +164,13 @@ def renal_comparison(draw: Draw) -> Case:
     for wanted in [float(value) for _ in range(20) for value in ranked(draw, map(str, CLEARANCES))]:
         left = {drug: _left_percent(drug, wanted) for drug in pool if is_clear_of(drug, wanted)}
         fitting = ranked(draw, [drug for drug, share in left.items() if 0 < share < 100])
-        pairs = [(a, b) for i, a in enumerate(fitting) for b in fitting[i + 1 :] if abs(left[a] - left[b]) >= SHARE_GAP]
-        for pair in pairs:
+        pairs_by_gap: dict[str, list[tuple[str, str]]] = {}
+        for pair in combinations(fitting, 2):
+            gap = abs(left[pair[0]] - left[pair[1]])
+            if gap >= SHARE_GAP:
+                pairs_by_gap.setdefault(f"{gap:.1f}", []).append(pair)
+        for gap_text in ranked(draw, list(pairs_by_gap)):
+            pair = pairs_by_gap[gap_text][0]
             kidneys = state_kidneys(draw, wanted, difficulty_of(draw), pair)
             if all(renal_dose(drug, kidneys.clearance_ml_min) == renal_dose(drug, wanted) for drug in pair):
                 return make_case(draw, _comparison(draw, pair, left, kidneys))

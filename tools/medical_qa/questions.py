@@ -110,10 +110,12 @@ def _solution(
     if question.rules_out is not None:
         text, fact_id, reason = question.rules_out
         ruled_out = [Call("rule_out_option", letter=LETTERS[texts.index(text)], fact_id=fact_id, reason=reason)]
+    searched = _distinct(call for item in question.lookups for call in item.search)
+    read = _distinct(call for item in question.lookups for call in item.read)
     stages = (
-        _distinct(call for item in question.lookups for call in item.search),
-        _distinct(call for item in question.lookups for call in item.read),
-        list(question.working),
+        searched,
+        read,
+        [call for call in question.working if call not in read],
         ruled_out,
         [Call("submit_answer", **submitted)],
     )
