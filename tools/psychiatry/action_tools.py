@@ -44,7 +44,9 @@ class ActionTools(Toolkit):
             safe_place: How the surroundings are made safe.
         """
         self.world.chart(patient_id)
-        plan = ". ".join(part.strip().rstrip(".") for part in (warning_signs, coping, people, professionals, safe_place))
+        plan = ". ".join(
+            part.strip().rstrip(".") for part in (warning_signs, coping, people, professionals, safe_place)
+        )
         self.world.state.set(f"{patient_id}.safety_plan", plan)
         return f"safety plan of {patient_id} written, {len(plan.split())} words"
 

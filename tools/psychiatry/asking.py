@@ -16,8 +16,14 @@ def ask_calls(chart: Chart, finding_id: str) -> tuple[Call, ...]:
     finding = chart.finding(finding_id)
     if finding is None:
         raise TaskError(f"{chart.patient_id} has no finding {finding_id!r}")
-    for words in (" and ".join(finding.topics), *finding.topics):
-        question = f"Can you tell me about {words}?"
+    two = " or ".join(finding.topics[:2])
+    for words in (
+        finding.text.split(":")[0].split(",")[0].removeprefix("no "),
+        two,
+        " and ".join(finding.topics),
+        *finding.topics,
+    ):
+        question = f"May I ask about {words}?"
         for times in (0, 1):
             if finding in _PATIENT.answer(chart, question, times_asked=times).findings:
                 return (Call("ask_patient", patient_id=chart.patient_id, question=question),) * (times + 1)
@@ -26,7 +32,9 @@ def ask_calls(chart: Chart, finding_id: str) -> tuple[Call, ...]:
 
 def told(chart: Chart, *findings: str) -> Evidence:
     """Return the evidence that one of these findings was told."""
-    return Evidence(any_of=tuple(f"{chart.patient_id}.findings.{name}" for name in findings), label=f"asked {findings[0]}")
+    return Evidence(
+        any_of=tuple(f"{chart.patient_id}.findings.{name}" for name in findings), label=f"asked {findings[0]}"
+    )
 
 
 def interview(chart: Chart, findings: tuple[Finding, ...]) -> tuple[list[Evidence], list[Call]]:

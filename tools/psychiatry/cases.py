@@ -44,7 +44,7 @@ def by_split(draw: Draw, names: Sequence[str], held_out: Sequence[str]) -> list[
 
 def person(draw: Draw, condition: str, **options: Any) -> Chart:
     """Draw a patient of a condition profile who speaks for himself or herself; findings are the family's to give."""
-    options.setdefault("persona", Persona(style=pick(draw, ("plain", "plain", "terse", "anxious"))))
+    options.setdefault("persona", Persona(style=pick(draw, ("plain", "plain", "terse", "chatty"))))
     return sample_patient(draw.rng, condition, **options)
 
 

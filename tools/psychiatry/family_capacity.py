@@ -8,7 +8,7 @@ from healthgym.tasks import AnswerField, Call, Case, Evidence, Hazard, task_fami
 from healthgym.tasks.families import Draw
 
 from ..scores.decision_capacity import ABILITIES
-from .cases import by_split, chance, dealt, make_case, person, pick, pick_difficulty, who, wording
+from .cases import by_split, dealt, make_case, person, pick, pick_difficulty, who, wording
 from .tables import table
 
 CONDITIONS = ("alzheimer_dementia", "delirium", "major_depression", "first_episode_psychosis")
@@ -34,12 +34,12 @@ def next_step(
     return "treat_cause_and_reassess" if may_regain_in_time else "best_interests_meeting"
 
 
-@task_family(counts={"train": 40, "val": 4, "test": 8, "test_ood": 5})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
 def capacity(draw: Draw) -> Case:
     """Test the abilities, read what was laid down earlier, conclude; hard cases have papers that do not bind."""
     difficulty = pick_difficulty(draw)
     outcome = dealt(draw, OUTCOMES)
-    decision = table("decisions")[pick(draw, by_split(draw, tuple(table("decisions")), HELD_OUT))]
+    decision, pace = _decision(draw, outcome)
     capable = outcome == "respect_decision"
     count = 0 if capable else 1 if difficulty == "easy" else int(draw.rng.integers(1, 4))
     impaired = {ABILITIES[i] for i in draw.rng.permutation(4)[:count].tolist()}
@@ -62,7 +62,7 @@ def capacity(draw: Draw) -> Case:
         extra={
             "abilities": said,
             "care_plan": _papers(draw, outcome, difficulty, decision),
-            "notes": _notes(draw, outcome, decision),
+            "notes": _notes(outcome, decision, pace),
         },
     )
     missing = [name for name in ABILITIES if name in impaired]
@@ -122,13 +122,28 @@ def _papers(draw: Draw, outcome: str, difficulty: str, decision: Mapping[str, An
     return "No advance decision, no attorney."
 
 
-def _notes(draw: Draw, outcome: str, decision: Mapping[str, Any]) -> str:
-    urgent = outcome == "treat_in_best_interests" or (
-        outcome in ("respect_decision", "follow_advance_decision", "decide_with_attorney") and chance(draw, 0.5)
+def _decision(draw: Draw, outcome: str) -> tuple[Mapping[str, Any], str]:
+    """Return a decision that fits the outcome, and whether it is urgent or waits."""
+    paces = {
+        "treat_in_best_interests": ("urgent",),
+        "treat_cause_and_reassess": ("waits",),
+        "best_interests_meeting": ("waits",),
+    }.get(outcome, ("urgent", "waits"))
+    fitting = [
+        (row, pace)
+        for row in map(table("decisions").__getitem__, by_split(draw, tuple(table("decisions")), HELD_OUT))
+        for pace in row["pace"]
+        if pace in paces and (outcome != "follow_advance_decision" or row.get("treatment_law", True))
+    ]
+    return pick(draw, fitting)
+
+
+def _notes(outcome: str, decision: Mapping[str, Any], pace: str) -> str:
+    time = (
+        "Without it life is in danger within hours." if pace == "urgent" else "It can wait for two weeks without harm."
     )
-    time = "Without it life is in danger within hours." if urgent else "It can wait for two weeks without harm."
     if outcome == "treat_cause_and_reassess":
         return f"{time} Confused since an infection four days ago, clearing with treatment; capacity expected back within days."
     if outcome == "best_interests_meeting":
         return f"{time} Thinking has been slowly failing for years; no recovery expected."
-    return f"{time} For {decision['reason']}."
+    return f"{time} For {decision['reason']}. No change in thinking expected within days."

@@ -26,7 +26,7 @@ def deal_points(draw: Draw, maxima: Mapping[str, int], total: int) -> dict[str, 
     return points
 
 
-@task_family(counts={"train": 28, "val": 3, "test": 6, "test_ood": 4})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
 def cognitive_screen(draw: Draw) -> Case:
     """A Montreal-type screen, whose total depends on schooling; test_ood has the mini-mental state."""
     difficulty = pick_difficulty(draw)
@@ -46,7 +46,9 @@ def cognitive_screen(draw: Draw) -> Case:
         reveal="ask",
         present=True,
         text="years of education",
-        lay=f"I went to school for {years} years in all." if difficulty == "easy" else f"I left school and training at {years + 6}; I started at six.",
+        lay=f"I went to school for {years} years in all."
+        if difficulty == "easy"
+        else f"I left school and training at {years + 6}; I started at six.",
         topics=("school", "education", "schooling", "training"),
     )
     cognition = {test: {name: (points[name], most) for name, most in maxima.items()}}

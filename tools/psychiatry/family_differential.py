@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from healthgym.knowledge_base import load
-from healthgym.tasks import AnswerField, Call, Case, Evidence, task_family
+from healthgym.tasks import AnswerField, Call, Case, Evidence, Hazard, task_family
 from healthgym.tasks.families import Draw
 from healthgym.world import Chart, Finding, Persona
 
@@ -17,6 +17,16 @@ HELD_OUT = ("obsessive_compulsive_disorder", "postpartum_psychosis", "opioid_wit
 """Conditions that appear in test_ood only."""
 DENIES = ("bipolar_mania", "first_episode_psychosis", "delirium", "alzheimer_dementia", "postpartum_psychosis")
 """Conditions in which the patient does not see what the relative tells."""
+BEFORE_ANTIDEPRESSANT = {"major_depression": ("past_high_period",), "postpartum_depression": ("past_high_period",)}
+"""What must have been asked before an antidepressant. Source: NICE CG185, updated 2023."""
+HARM: dict[str, tuple[str, str]] = {
+    "bipolar_depression": ("start_antidepressant", "antidepressant alone in bipolar disorder"),
+    "bipolar_mania": ("start_antidepressant", "antidepressant in mania"),
+    "delirium": ("memory_work_up", "delirium put on a waiting list"),
+    "postpartum_psychosis": ("perinatal_treatment", "postpartum psychosis sent home"),
+    "lithium_toxicity": ("score_withdrawal_and_benzodiazepine", "poisoning taken for withdrawal"),
+}
+"""By condition: the first step that harms, and how."""
 PRONOUNS = {
     "female": {"he": "she", "He": "She", "his": "her", "His": "Her", "him": "her", "himself": "herself"},
     "male": {name: name for name in ("he", "He", "his", "His", "him", "himself")},
@@ -32,8 +42,19 @@ def _relative(chart: Chart) -> Chart:
         if f.reveal == "ask"
     )
     return Chart(
-        patient_id="R1", age_years=50.0, sex="female", weight_kg=70.0, findings=told_by, persona=Persona(informant="relative")
+        patient_id="R1",
+        age_years=50.0,
+        sex="female",
+        weight_kg=70.0,
+        findings=told_by,
+        persona=Persona(informant="relative"),
     )
+
+
+def _plainly(finding: Finding) -> Finding:
+    """Return the finding; a mood that is not low says no more than that, since it may be high."""
+    is_not_low = finding.id == "low_mood_seen" and not finding.present
+    return replace(finding, text="Not tearful, not slowed.") if is_not_low else finding
 
 
 def _denying(chart: Chart) -> Chart:
@@ -53,7 +74,7 @@ def deciding(condition: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(k for k in keys if k in kb.symptoms), tuple(k for k in keys if k in kb.signs)
 
 
-@task_family(counts={"train": 44, "val": 5, "test": 9, "test_ood": 6})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
 def differential(draw: Draw) -> Case:
     """Diagnose and name the first step; hard cases have a patient who denies and a relative who tells."""
     difficulty = pick_difficulty(draw)
@@ -64,21 +85,27 @@ def differential(draw: Draw) -> Case:
         shown = {f.id for f in chart.findings if f.present}
         if all(name in shown for name in symptoms[:2]) and (not signs or shown & set(signs)):
             break
+    chart = replace(chart, findings=tuple(map(_plainly, chart.findings)))
     charts = [chart]
     if condition in DENIES or (difficulty == "hard" and condition == "bipolar_depression"):
         relative = _relative(chart)
         patient = _denying(chart) if condition in DENIES else _without_insight(chart, "past_high_period")
         charts = [patient, relative]
+    elif difficulty == "hard" and condition == "major_depression":
+        charts = [chart, _relative(chart)]
     elif difficulty == "hard":
         key = chart.finding(symptoms[0])
         assert key is not None
         charts = [replace(chart, persona=Persona(reticent_topics=key.topics))]
-    patient = replace(charts[0], chief_complaint=chart.chief_complaint or "I don't know why I'm here.", medications=chart.medications)
+    patient = replace(
+        charts[0], chief_complaint=chart.chief_complaint or "I don't know why I'm here.", medications=chart.medications
+    )
     charts[0] = patient
     source = charts[-1]
     evidence: list[Evidence] = []
     solution: list[Call] = []
-    for name in symptoms[:2]:
+    asked = dict.fromkeys((*symptoms[:2], *BEFORE_ANTIDEPRESSANT.get(condition, ())))
+    for name in asked:
         evidence.append(told(source, name))
         solution += ask_calls(source, name)
     parts = sorted({PART_OF_SIGN[f.id] for f in patient.findings if f.reveal == "examine" and f.id in PART_OF_SIGN})
@@ -95,12 +122,22 @@ def differential(draw: Draw) -> Case:
     return make_case(
         draw,
         charts,
-        prompt=wording(draw, who=who(patient), opening=opening, relative=" R1 is a relative." if len(charts) > 1 else ""),
+        prompt=wording(
+            draw, who=who(patient), opening=opening, relative=" R1 is a relative." if len(charts) > 1 else ""
+        ),
         difficulty=difficulty,
         answer={"diagnosis": AnswerField(gold=condition), "action": AnswerField(gold=action)},
         evidence=evidence,
+        hazards=_hazards(condition),
         solution=solution,
     )
+
+
+def _hazards(condition: str) -> tuple[Hazard, ...]:
+    if condition not in HARM:
+        return ()
+    action, label = HARM[condition]
+    return (Hazard(tool="submit_assessment", where={"action": action}, severity="critical", label=label),)
 
 
 def _without_insight(chart: Chart, finding_id: str) -> Chart:

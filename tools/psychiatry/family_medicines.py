@@ -30,7 +30,15 @@ MAX_DRAWS = 300
 PLANTED: dict[str, tuple[str, ...]] = {
     "depression": ("none", "tramadol", "allergy:sertraline", "allergy:sertraline+tramadol", "st_johns_wort"),
     "anxiety": ("none", "tramadol", "allergy:sertraline", "allergy:sertraline+allergy:venlafaxine"),
-    "bipolar_maintenance": ("none", "ibuprofen+old", "hydrochlorothiazide", "kidney+old", "lisinopril", "lisinopril+old", "none"),
+    "bipolar_maintenance": (
+        "none",
+        "ibuprofen+old",
+        "hydrochlorothiazide",
+        "kidney+old",
+        "lisinopril",
+        "lisinopril+old",
+        "none",
+    ),
     "mania": ("none", "allergy:olanzapine", "allergy:olanzapine+allergy:risperidone"),
     "psychosis": ("none", "allergy:aripiprazole", "allergy:aripiprazole+allergy:risperidone"),
     "obsessive_compulsive_disorder": ("none", "allergy:sertraline"),
@@ -82,13 +90,12 @@ def _patient(draw: Draw, indication: str, plant: str, drugs: Sequence[str]) -> C
     raise TaskError(f"medicine_choice: no patient for {indication} with {plant} in {MAX_DRAWS} draws")
 
 
-@task_family(counts={"train": 44, "val": 5, "test": 9, "test_ood": 6})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
 def medicine_choice(draw: Draw) -> Case:
     """Prescribe the first drug of the service's order that is safe; easy cases have no obstacle, hard ones two."""
     indication = dealt(draw, by_split(draw, tuple(CONDITION_OF), HELD_OUT))
     drugs = table("first_drugs")[indication]["drugs"]
-    number = draw.index // len(by_split(draw, tuple(CONDITION_OF), HELD_OUT))
-    plant = PLANTED[indication][number % len(PLANTED[indication])]
+    plant = pick(draw, PLANTED[indication])
     chart = _patient(draw, indication, plant, drugs)
     drug = first_suitable(chart, drugs)
     place = drugs.index(drug)
@@ -124,11 +131,20 @@ def medicine_choice(draw: Draw) -> Case:
     )
 
 
-ANTIDEPRESSANTS = ("sertraline", "venlafaxine", "mirtazapine", "bupropion", "citalopram", "amitriptyline", "paroxetine", "fluoxetine")
+ANTIDEPRESSANTS = (
+    "sertraline",
+    "venlafaxine",
+    "mirtazapine",
+    "bupropion",
+    "citalopram",
+    "amitriptyline",
+    "paroxetine",
+    "fluoxetine",
+)
 OOD_ANTIDEPRESSANTS = ("duloxetine", "nortriptyline", "escitalopram")
 
 
-@task_family(counts={"train": 35, "val": 4, "test": 7, "test_ood": 5})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
 def antidepressant_switch(draw: Draw) -> Case:
     """Work out the day on which the next antidepressant is safe; hard cases have two stopped drugs."""
     difficulty = pick_difficulty(draw)

@@ -6,11 +6,12 @@ from healthgym.knowledge_base import load
 from healthgym.knowledge_base.pharmacology import interaction_between
 from healthgym.tasks import AnswerField, Call, Case, Evidence, task_family
 from healthgym.tasks.families import Draw
+from healthgym.tasks.task import Difficulty
 from healthgym.world import Chart, Finding, LabResult, Medication, Persona
 
 from ..scores.clozapine_anc import anc_action, anc_band, routine_interval_days
 from .asking import ask_calls, told
-from .cases import chance, dealt, make_case, person, pick, pick_difficulty, who, wording
+from .cases import dealt, make_case, person, pick, pick_difficulty, who, wording
 
 TOXIC_MMOL_L, HIGH_MMOL_L, LOW_MMOL_L = 1.5, 1.0, 0.6
 """Sources: FDA label lithium, 2022 (toxicity from 1.5); NICE CG185, updated 2023 (0.6 to 0.8, 0.8 to 1.0 after relapse)."""
@@ -30,6 +31,14 @@ DOSE_WORDS = {
     2: "I took today's just before I left, at seven; the blood was at nine.",
     20: "The last ones were at one yesterday afternoon; the blood was taken at nine today.",
 }
+
+
+HARMLESS_WORDS = {
+    "easy": "I buy nothing over the counter.",
+    "medium": "Only paracetamol for headaches.",
+    "hard": "Cetirizine for my hay fever, from the shop, nothing else.",
+}
+"""What patients buy who buy nothing that raises lithium."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +74,14 @@ def _draw_lithium(draw: Draw, action: str) -> Lithium:
 
     hours = int(pick(draw, (12, 12, 11, 13)))
     drugs = HELD_OUT if draw.split == "test_ood" else (*NSAIDS, *PRESCRIBED)
-    made = {
-        "stop_and_send_to_hospital": lambda: Lithium(*pick(draw, ((level(1.1, 1.4), hours, True), (level(1.6, 2.6), hours, True), (level(1.6, 2.2), hours, False))), "", False),  # fmt: skip
+    return {
+        "stop_and_send_to_hospital": lambda: Lithium(
+            *pick(
+                draw, ((level(1.1, 1.4), hours, True), (level(1.6, 2.6), hours, True), (level(1.6, 2.2), hours, False))
+            ),
+            "",
+            False,
+        ),
         "repeat_level_at_12_hours": lambda: Lithium(level(0.65, 1.4), int(pick(draw, (2, 3, 20))), False, "", False),
         "stop_interacting_drug_and_recheck": lambda: Lithium(level(1.05, 1.4), hours, False, pick(draw, drugs), False),
         "reduce_dose": lambda: Lithium(level(1.05, 1.4), hours, False, "", False),
@@ -74,20 +89,24 @@ def _draw_lithium(draw: Draw, action: str) -> Lithium:
         "address_adherence": lambda: Lithium(level(0.2, 0.55), hours, False, "", True),
         "increase_dose": lambda: Lithium(level(0.25, 0.55), hours, False, "", False),
     }[action]()
-    return made
 
 
-def _asked(name: str, present: bool, lay: str, topics: tuple[str, ...]) -> Finding:
-    return Finding(id=name, reveal="ask", present=present, text=name.replace("_", " "), lay=lay, topics=topics)
+def _asked(name: str, text: str, present: bool, lay: str, topics: tuple[str, ...]) -> Finding:
+    return Finding(id=name, reveal="ask", present=present, text=text, lay=lay, topics=topics)
 
 
-def _lithium_chart(draw: Draw, facts: Lithium) -> Chart:
-    chart = person(draw, "bipolar_depression", age_years=float(draw.rng.integers(22, 70)), pregnancy_weeks=0.0, allergies=())
+def _lithium_chart(draw: Draw, facts: Lithium, difficulty: Difficulty) -> Chart:
+    chart = person(
+        draw, "bipolar_depression", age_years=float(draw.rng.integers(22, 70)), pregnancy_weeks=0.0, allergies=()
+    )
     bought = facts.raised_by in (*NSAIDS, "diclofenac")
     kept = tuple(m for m in chart.medications if m.drug != "lithium" and interaction_between("lithium", m.drug) is None)
     medications = (*kept, Medication(drug="lithium", dose_mg=400, times_per_day=2, indication="bipolar_disorder"))
     if facts.raised_by and not bought:
-        medications = (*medications, Medication(drug=facts.raised_by, dose_mg=10 if facts.raised_by == "lisinopril" else 12.5))
+        medications = (
+            *medications,
+            Medication(drug=facts.raised_by, dose_mg=10 if facts.raised_by == "lisinopril" else 12.5),
+        )
     sign = Finding(
         id="ataxia_slurring",
         reveal="examine",
@@ -95,19 +114,41 @@ def _lithium_chart(draw: Draw, facts: Lithium) -> Chart:
         text=load().signs["ataxia_slurring"].text if facts.toxic_signs else load().signs["ataxia_slurring"].absent,
         system="neurological",
     )
-    shop = f"I take {facts.raised_by} from the shop for my knee, every day." if bought else "I buy nothing over the counter."
+    shop = f"I take {facts.raised_by} from the shop for my knee, every day." if bought else HARMLESS_WORDS[difficulty]
     regular = "To be honest I forget it every other day." if facts.misses_doses else "I never miss a dose."
     findings = (
-        _asked("dose_timing", True, DOSE_WORDS[facts.hours_since_dose], ("last", "time", "clock", "before", "hours")),
-        _asked("bought_medicines", bought, shop, ("bought", "counter", "shop", "painkiller", "remedies")),
-        _asked("missed_doses", facts.misses_doses, regular, ("miss", "missed", "forget", "regularly", "skip")),
+        _asked(
+            "dose_timing",
+            "the time of your last tablets",
+            True,
+            DOSE_WORDS[facts.hours_since_dose],
+            ("last", "time", "clock", "before", "hours"),
+        ),
+        _asked(
+            "bought_medicines",
+            "anything bought over the counter",
+            bought,
+            shop,
+            ("bought", "counter", "shop", "painkiller", "remedies"),
+        ),
+        _asked(
+            "missed_doses",
+            "doses you forget or miss",
+            facts.misses_doses,
+            regular,
+            ("miss", "missed", "forget", "regularly", "skip"),
+        ),
         sign,
     )
     illnesses = tuple(name for name in chart.comorbidities if name not in ("chronic_kidney_disease", "heart_failure"))
-    labs = {**chart.lab_results, "lithium_level": LabResult(analyte="lithium_level", value=facts.level_mmol_l, unit="mmol/L")}
+    labs = {
+        **chart.lab_results,
+        "lithium_level": LabResult(analyte="lithium_level", value=facts.level_mmol_l, unit="mmol/L"),
+    }
     return replace(
         chart,
         comorbidities=illnesses,
+        chief_complaint="It's only my lithium check.",
         medications=medications,
         findings=findings,
         lab_results=labs,
@@ -115,26 +156,31 @@ def _lithium_chart(draw: Draw, facts: Lithium) -> Chart:
     )
 
 
-@task_family(counts={"train": 35, "val": 4, "test": 7, "test_ood": 5})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
 def lithium_monitoring(draw: Draw) -> Case:
     """A lithium level with its timing, signs, adherence and other medicines; hard patients tell what they buy late."""
     difficulty = pick_difficulty(draw)
-    actions = ("stop_interacting_drug_and_recheck", "reduce_dose", "continue") if draw.split == "test_ood" else LITHIUM_ACTIONS
+    actions = (
+        ("stop_interacting_drug_and_recheck", "reduce_dose", "continue")
+        if draw.split == "test_ood"
+        else LITHIUM_ACTIONS
+    )
     facts = _draw_lithium(draw, dealt(draw, actions))
-    chart = _lithium_chart(draw, facts)
+    chart = _lithium_chart(draw, facts, difficulty)
     if difficulty == "hard":
         held_back = chart.findings[1] if facts.raised_by else chart.findings[2]
         chart = replace(chart, persona=Persona(reticent_topics=held_back.topics))
-    opening = f" {chart.chief_complaint}" if difficulty == "easy" else ""
     asked = [finding for finding in chart.findings if finding.reveal == "ask"]
     stop = [Call("stop_medicine", patient_id="P1", drug=facts.raised_by)] if facts.raised_by else []
     return make_case(
         draw,
         [chart],
-        prompt=wording(draw, who=who(chart), opening=opening),
+        prompt=wording(draw, who=who(chart)),
         difficulty=difficulty,
         answer={"action": AnswerField(gold=facts.action())},
-        end_state={"P1.stopped": facts.raised_by or ("lithium" if facts.action() == "stop_and_send_to_hospital" else None)},
+        end_state={
+            "P1.stopped": facts.raised_by or ("lithium" if facts.action() == "stop_and_send_to_hospital" else None)
+        },
         evidence=(
             Evidence(any_of=("P1.labs.lithium_level",), label="lithium level"),
             Evidence(any_of=("P1.medications",), label="medicines"),
@@ -147,13 +193,20 @@ def lithium_monitoring(draw: Draw) -> Case:
             *(call for finding in asked for call in ask_calls(chart, finding.id)),
             Call("examine_body", patient_id="P1"),
             Call("wait", minutes=120),
-            *(stop or ([Call("stop_medicine", patient_id="P1", drug="lithium")] if facts.action() == "stop_and_send_to_hospital" else [])),
+            *(
+                stop
+                or (
+                    [Call("stop_medicine", patient_id="P1", drug="lithium")]
+                    if facts.action() == "stop_and_send_to_hospital"
+                    else []
+                )
+            ),
             Call("submit_assessment", action=facts.action()),
         ),
     )
 
 
-@task_family(counts={"train": 28, "val": 3, "test": 6, "test_ood": 4})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
 def clozapine_monitoring(draw: Draw) -> Case:
     """A neutrophil count on clozapine; test_ood has benign ethnic neutropenia, with limits of its own."""
     difficulty = pick_difficulty(draw)
@@ -176,7 +229,10 @@ def clozapine_monitoring(draw: Draw) -> Case:
     chart = replace(
         chart,
         findings=(),
-        medications=(*kept, Medication(drug="clozapine", dose_mg=150, times_per_day=2, indication="treatment_resistant_schizophrenia")),
+        medications=(
+            *kept,
+            Medication(drug="clozapine", dose_mg=150, times_per_day=2, indication="treatment_resistant_schizophrenia"),
+        ),
         lab_results=labs,
         extra={"notes": notes},
     )

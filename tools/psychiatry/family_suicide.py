@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from healthgym.tasks import AnswerField, Call, Case, Deadline, Evidence, Hazard, task_family
+from healthgym.tasks import AnswerField, Call, Case, Deadline, Hazard, task_family
 from healthgym.tasks.families import Draw
 from healthgym.world import Chart, Finding, Persona
 
@@ -22,7 +22,12 @@ ITEMS = (
     "wish_to_be_dead", "suicidal_thoughts", "thought_of_method", "some_intent", "plan_with_intent", "behaviour_ever",
     "behaviour_within_3_months",
 )  # fmt: skip
-DISPOSITION = {"none": "home", "low": "outpatient_referral", "moderate": "same_day_assessment", "high": "admission_assessment"}
+DISPOSITION = {
+    "none": "home",
+    "low": "outpatient_referral",
+    "moderate": "same_day_assessment",
+    "high": "admission_assessment",
+}
 PATTERNS: Mapping[str, tuple[tuple[int, ...], ...]] = {
     "none": ((0, 0, 0, 0, 0, 0, 0),),
     "low": ((1, 0, 0, 0, 0, 0, 0), (1, 1, 0, 0, 0, 0, 0)),
@@ -40,7 +45,7 @@ def _findings(draw: Draw, answers: Mapping[str, bool], plan: Mapping[str, Mappin
             id=name,
             reveal="ask",
             present=present,
-            text=f"{name.replace('_', ' ')}: {'yes' if present else 'no'}",
+            text=words[name]["about"],
             lay=pick(draw, words[name]["yes"] if present else words[name]["no"]),
             topics=tuple(words[name]["topics"]),
         )
@@ -48,7 +53,9 @@ def _findings(draw: Draw, answers: Mapping[str, bool], plan: Mapping[str, Mappin
     ]
     for part, choice in plan.items():
         topics = tuple(words[part]["topics"])
-        asked.append(Finding(id=part, reveal="ask", present=True, text=part, lay=choice["lay"], topics=topics))
+        asked.append(
+            Finding(id=part, reveal="ask", present=True, text=words[part]["about"], lay=choice["lay"], topics=topics)
+        )
     return tuple(asked)
 
 
@@ -59,7 +66,7 @@ def _relative(draw: Draw, patient: Chart, knows_of_attempt: bool) -> Chart:
         id="behaviour_within_3_months",
         reveal="ask",
         present=knows_of_attempt,
-        text="attempt within 3 months, by a relative",
+        text=words["about"],
         lay=words["relative_yes"] if knows_of_attempt else words["relative_no"],
         topics=tuple(words["topics"]),
     )
@@ -74,7 +81,7 @@ def _relative(draw: Draw, patient: Chart, knows_of_attempt: bool) -> Chart:
     )
 
 
-@task_family(counts={"train": 44, "val": 5, "test": 9, "test_ood": 6})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
 def suicide_risk(draw: Draw) -> Case:
     """Screen, conclude, act; hard cases hide recent behaviour that only a relative tells."""
     difficulty = pick_difficulty(draw)
@@ -97,7 +104,11 @@ def suicide_risk(draw: Draw) -> Case:
 
 def _case(draw: Draw, charts: list[Chart], answers: Mapping[str, bool], level: str, plan: Any, difficulty: Any) -> Case:
     chart = charts[0]
-    needed = [n for n in ITEMS if answers["suicidal_thoughts"] or n not in ("thought_of_method", "some_intent", "plan_with_intent")]
+    needed = [
+        n
+        for n in ITEMS
+        if answers["suicidal_thoughts"] or n not in ("thought_of_method", "some_intent", "plan_with_intent")
+    ]
     evidence, solution, high_fact = [], [], ""
     for name in needed:
         evidence.append(told(chart, name))
@@ -127,7 +138,9 @@ def _case(draw: Draw, charts: list[Chart], answers: Mapping[str, bool], level: s
             evidence.append(told(chart, part))
             solution += ask_calls(chart, part)
         solution.append(_plan_call(plan))
-        gold = tuple(tuple(plan[part]["mentions"]) for part in PLAN_PARTS) + (("crisis line", "crisis team", "emergency"),)
+        gold = tuple(tuple(plan[part]["mentions"]) for part in PLAN_PARTS) + (
+            ("crisis line", "crisis team", "emergency"),
+        )
         end_state["P1.safety_plan"] = AnswerField(gold=gold, compare="mentions", max_words=120, weight=2.0)
     scores = [{"item": name, "score": int(present)} for name, present in answers.items()]
     solution += [
@@ -160,7 +173,9 @@ def _observed_at_once(charts: list[Chart], questions: list[Call]) -> tuple[list[
             finding = chart.finding(name)
             if finding is not None and finding.present:
                 told_by = ask_calls(chart, name)[-1]
-                place = max(index for index, call in enumerate(questions) if dict(call.arguments) == dict(told_by.arguments))
+                place = max(
+                    index for index, call in enumerate(questions) if dict(call.arguments) == dict(told_by.arguments)
+                )
                 watch = Call("set_observation", patient_id="P1", level="one_to_one")
                 return [*questions[: place + 1], watch, *questions[place + 1 :]], f"{chart.patient_id}.findings.{name}"
     raise ValueError("a high level needs a fact of high risk")

@@ -11,7 +11,13 @@ from .cases import by_split, chance, dealt, make_case, person, pick, pick_diffic
 from .qt import fridericia_ms
 from .tables import table
 
-CONDITIONS = ("bipolar_mania", "first_episode_psychosis", "alcohol_withdrawal", "post_traumatic_stress", "opioid_withdrawal")
+CONDITIONS = (
+    "bipolar_mania",
+    "first_episode_psychosis",
+    "alcohol_withdrawal",
+    "post_traumatic_stress",
+    "opioid_withdrawal",
+)
 HELD_OUT = ("alcohol_withdrawal", "opioid_withdrawal")
 ACTION = {"small": "routine_care", "moderate": "de_escalate", "high": "plan_for_violence"}
 PAIR = ("haloperidol", "promethazine")
@@ -53,7 +59,7 @@ class Tranquilliser:
         return ("lorazepam",) if self.earlier == "none_pair" else PAIR
 
 
-@task_family(counts={"train": 40, "val": 4, "test": 8, "test_ood": 5})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
 def violence_risk(draw: Draw) -> Case:
     """Score what is new, respond; hard cases are known patients whose usual behaviour must be taken off."""
     difficulty = pick_difficulty(draw)
@@ -120,12 +126,16 @@ def _with_history(
     ecg = "No ECG on file." if qt is None else f"ECG on admission: rate {rate}/min, QT {qt} ms."
     antipsychotic = "Has had antipsychotics before." if had else "Has never had an antipsychotic."
     words = table("behaviour_words")
-    plan = "Well known here. Usual behaviour: " + " ".join(words[name]["seen"] for name in sorted(usual)) if usual else ""
+    plan = (
+        "Well known here. Usual behaviour: " + " ".join(words[name]["seen"] for name in sorted(usual)) if usual else ""
+    )
     extra = {
         "behaviour": {name: name in seen for name in words},
         "care_plan": plan or "New to this ward; usual behaviour calm.",
         "notes": f"{EARLIER_NOTE[earlier]} {antipsychotic} {ecg}",
     }
+    need = Tranquilliser(earlier, had, sick, qt, rate)
+    extra["haloperidol_objection"] = "" if need.allows_haloperidol else "heart disease, QTc, no ECG or never had one"
     chart = replace(
         chart,
         comorbidities=(*illnesses, "coronary_disease") if sick else illnesses,
@@ -134,7 +144,7 @@ def _with_history(
         medications=(),
         extra=extra,
     )
-    return chart, Tranquilliser(earlier, had, sick, qt, rate)
+    return chart, need
 
 
 __all__ = ["Tranquilliser", "violence_risk"]

@@ -26,7 +26,7 @@ def draw_items(rng: np.random.Generator, severity: str) -> dict[str, int]:
     words = table("withdrawal_words")
     low, high = RANGES[severity]
     while True:
-        items = {name: 0 for name in words}
+        items = dict.fromkeys(words, 0)
         while ciwa_total(items) < low:
             name = list(words)[int(rng.integers(len(words)))]
             higher = [score for score in words[name] if score > items[name]]
@@ -57,13 +57,21 @@ def _patient(draw: Draw) -> Chart:
     findings = tuple(f for f in chart.findings if f.reveal == "examine")
     ataxic = chance(draw, 0.3)
     findings = tuple(
-        replace(f, present=ataxic, text="Unsteady gait, eyes drift sideways." if ataxic else "Steady gait, eyes move freely.")
+        replace(
+            f,
+            present=ataxic,
+            text="Unsteady gait, eyes drift sideways." if ataxic else "Steady gait, eyes move freely.",
+        )
         if f.id == "ataxia_slurring"
         else f
         for f in findings
     )
     malnourished = chance(draw, 0.2)
-    notes = "Nursing note: eats hardly anything, has lost 9 kg since spring." if malnourished else "Nursing note: eats well."
+    notes = (
+        "Nursing note: eats hardly anything, has lost 9 kg since spring."
+        if malnourished
+        else "Nursing note: eats well."
+    )
     return replace(
         chart,
         comorbidities=(*illnesses, "cirrhosis") if wants_cirrhosis else illnesses,
@@ -74,7 +82,7 @@ def _patient(draw: Draw) -> Chart:
     )
 
 
-@task_family(counts={"train": 40, "val": 4, "test": 8, "test_ood": 5})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
 def alcohol_withdrawal(draw: Draw) -> Case:
     """Symptom-triggered treatment over an hour; easy cases need no second dose, hard ones change course."""
     difficulty = pick_difficulty(draw)
@@ -88,7 +96,10 @@ def alcohol_withdrawal(draw: Draw) -> Case:
         courses["untreated"] = draw_items(draw.rng, "severe")
     else:
         courses["untreated"], courses["treated"] = courses["treated"], draw_items(draw.rng, "mild")
-    seen_later = courses["treated" if doses_now else "untreated"]
+    later = "treated" if doses_now else "untreated"
+    while courses[later] == courses["first"]:  # the same words again would look like a wasted look
+        courses[later] = draw_items(draw.rng, second)
+    seen_later = courses[later]
     chart = replace(chart, extra={**chart.extra, "withdrawal": courses})
     drug, route = right_drug(chart), right_thiamine(chart)
     dose = Call("give_dose", patient_id="P1", drug=drug)

@@ -50,9 +50,9 @@ class Item:
         """Return what a patient says for a score: in the scale's plain words, or in words that must be placed on it."""
         if self.answers:
             return self.answers[score]
-        if (score == 0) != self.reversed:
-            return self.no if not self.reversed else f"{self.yes}."
         if self.reversed:
+            return self.no if score else f"{self.yes}."
+        if score == 0:
             return self.no
         options = scale["veiled"][score] if veiled else [scale["plain"][score]]
         phrase = options[int(rng.integers(len(options)))]
@@ -71,6 +71,8 @@ class Instrument:
     scale: Mapping[str, Any]
     bands: tuple[tuple[int, int], ...]
     items: tuple[Item, ...]
+    closing: str = ""
+    """What is asked after the items."""
 
     def findings(self, scores: Sequence[int], rng: np.random.Generator, veiled: bool) -> tuple[Finding, ...]:
         """Return what the patient can tell, one finding an item; its value is the score."""
@@ -116,8 +118,8 @@ def _instrument(row: Mapping[str, Any]) -> Instrument:
             text=item["text"],
             topics=tuple(item["topics"]),
             scores=tuple(item.get("only", range(highest + 1))),
-            yes=item.get("yes", ""),
-            no=item.get("no", ""),
+            yes=item.get("present", ""),
+            no=item.get("absent", ""),
             answers=tuple(item.get("answers", ())),
             reversed=item.get("reversed", False),
             sensitive=item.get("sensitive", False),
@@ -130,7 +132,8 @@ def _instrument(row: Mapping[str, Any]) -> Instrument:
         period=row["period"],
         about=row["about"],
         condition=row["condition"],
-        scale=scale if row["scale"] != "yes_no" else {**scale, "plain": ["", ""], "veiled": [[""], [""]]},
+        scale=scale,
         bands=tuple((low, high) for low, high in row["bands"]),
         items=items,
+        closing=row.get("closing", ""),
     )

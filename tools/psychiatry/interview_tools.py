@@ -5,6 +5,7 @@ from typing import Literal
 from healthgym.errors import ToolError
 from healthgym.toolkit import Toolkit, tool
 from healthgym.world import Finding
+from healthgym.world.patient import topics_of
 
 from .tables import table
 
@@ -39,7 +40,8 @@ class InterviewTools(Toolkit):
             question: One question in plain words; "What brings you here?" opens.
         """
         chart = self.world.chart(patient_id)
-        if OPENING_WORDS & {word.strip("?.,!'").lower() for word in question.split()}:
+        opens = OPENING_WORDS & {word.strip("?.,!'").lower() for word in question.split()}
+        if opens and not topics_of(chart, question):
             self.world.reveal(patient_id, "chief_complaint", chart.chief_complaint)
             return chart.chief_complaint or "There is nothing I want to start with."
         return self.world.ask(patient_id, question)

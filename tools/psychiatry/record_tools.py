@@ -77,9 +77,7 @@ class RecordTools(Toolkit):
         if name == "ecg":
             rate, qt = chart.extra.get("ecg", (72, 390))
             facts = [("ecg.qt_ms", qt, "ms"), ("ecg.heart_rate_per_min", rate, "/min")]
-            order = self.world.order(
-                patient_id, "ecg", ECG_MINUTES, f"ecg: sinus rhythm {rate}/min, QT {qt} ms", facts
-            )
+            order = self.world.order(patient_id, "ecg", ECG_MINUTES, f"ecg: sinus rhythm {rate}/min, QT {qt} ms", facts)
             return f"{order.id}: ecg, ready in {ECG_MINUTES} minutes"
         result = chart.lab_results.get(name)
         if result is None:

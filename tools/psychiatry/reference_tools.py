@@ -36,7 +36,7 @@ class ReferenceTools(Toolkit):
         form = instruments()[instrument]
         lines = [f"{form.title}, {form.period}. Scores: {form.scale['legend']}"]
         lines += [f"{number:2d} {item.id}: {item.text}" for number, item in enumerate(form.items, 1)]
-        return "\n".join(lines)
+        return "\n".join([*lines, form.closing] if form.closing else lines)
 
     @tool()
     def service_guide(self, topic: Topic) -> str:

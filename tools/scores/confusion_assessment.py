@@ -11,9 +11,7 @@ def cam_is_positive(
 
 
 @tool()
-def cam(
-    acute_or_fluctuating: bool, inattention: bool, disorganised_thinking: bool, altered_consciousness: bool
-) -> str:
+def cam(acute_or_fluctuating: bool, inattention: bool, disorganised_thinking: bool, altered_consciousness: bool) -> str:
     """Apply the CAM algorithm for delirium.
 
     Args:
