@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from healthgym.knowledge_base.patients import sample_patient
-from healthgym.tasks import AnswerField, Budget, Call, Case, Criteria, Deadline, Evidence, Hazard, Task
+from healthgym.tasks import AnswerField, Budget, Call, Case, Criteria, Deadline, Evidence, Hazard, Order, Task
 from healthgym.tasks.families import Draw
 from healthgym.tasks.task import Difficulty
 from healthgym.world import Chart, Finding, Persona
@@ -78,6 +78,7 @@ def make_case(
     end_state: Mapping[str, Any] | None = None,
     hazards: Sequence[Hazard] = (),
     deadlines: Sequence[Deadline] = (),
+    order: Sequence[Order] = (),
     spare_turns: int = 6,
 ) -> Case:
     """Put a Case together; interviews go four questions a turn, and the budget leaves room for as much again."""
@@ -98,6 +99,7 @@ def make_case(
             evidence=tuple(evidence),
             hazards=tuple(hazards),
             deadlines=tuple(deadlines),
+            order=tuple(order),
             budget=Budget(turns=len(solution) + spare_turns, tool_calls=2 * len(solution) + 10),
         ),
         solution=tuple(solution),

@@ -36,6 +36,7 @@ PRONOUNS = {
 def _relative(chart: Chart) -> Chart:
     """Return the relative, who tells every symptom in the words of somebody who lives with the patient."""
     symptoms, names = load().symptoms, PRONOUNS[chart.sex]
+    worry = next(iter(load().condition(chart.condition).chief_complaints_other), "I'm worried about {him}.")
     told_by = tuple(
         replace(f, lay=(symptoms[f.id].other if f.present else symptoms[f.id].other_absent).format_map(names))
         for f in chart.findings
@@ -43,6 +44,7 @@ def _relative(chart: Chart) -> Chart:
     )
     return Chart(
         patient_id="R1",
+        chief_complaint=worry.format_map(names),
         age_years=50.0,
         sex="female",
         weight_kg=70.0,
@@ -97,10 +99,10 @@ def differential(draw: Draw) -> Case:
         key = chart.finding(symptoms[0])
         assert key is not None
         charts = [replace(chart, persona=Persona(reticent_topics=key.topics))]
-    patient = replace(
-        charts[0], chief_complaint=chart.chief_complaint or "I don't know why I'm here.", medications=chart.medications
-    )
-    charts[0] = patient
+    opening_words = chart.chief_complaint
+    if not load().condition(condition).chief_complaints:  # the words are a relative's
+        charts = [replace(charts[0], chief_complaint="I don't know why I'm here."), *charts[1:]]
+    patient = charts[0]
     source = charts[-1]
     evidence: list[Evidence] = []
     solution: list[Call] = []
@@ -118,7 +120,7 @@ def differential(draw: Draw) -> Case:
         solution.append(Call("examine_body", patient_id="P1"))
     action = table("first_steps")[condition]["action"]
     solution.append(Call("submit_assessment", diagnosis=condition, action=action))
-    opening = f'"{patient.chief_complaint}"' if difficulty == "easy" else "No letter came along."
+    opening = f'"{opening_words}"' if difficulty == "easy" else "No letter came along."
     return make_case(
         draw,
         charts,

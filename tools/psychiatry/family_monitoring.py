@@ -11,7 +11,7 @@ from healthgym.world import Chart, Finding, LabResult, Medication, Persona
 
 from ..scores.clozapine_anc import anc_action, anc_band, routine_interval_days
 from .asking import ask_calls, told
-from .cases import dealt, make_case, person, pick, pick_difficulty, who, wording
+from .cases import chance, dealt, make_case, person, pick, pick_difficulty, who, wording
 
 TOXIC_MMOL_L, HIGH_MMOL_L, LOW_MMOL_L = 1.5, 1.0, 0.6
 """Sources: FDA label lithium, 2022 (toxicity from 1.5); NICE CG185, updated 2023 (0.6 to 0.8, 0.8 to 1.0 after relapse)."""
@@ -72,23 +72,20 @@ def _draw_lithium(draw: Draw, action: str) -> Lithium:
     def level(low: float, high: float) -> float:
         return round(float(rng.uniform(low, high)), 2)
 
-    hours = int(pick(draw, (12, 12, 11, 13)))
-    drugs = HELD_OUT if draw.split == "test_ood" else (*NSAIDS, *PRESCRIBED)
-    return {
-        "stop_and_send_to_hospital": lambda: Lithium(
-            *pick(
-                draw, ((level(1.1, 1.4), hours, True), (level(1.6, 2.6), hours, True), (level(1.6, 2.2), hours, False))
-            ),
-            "",
-            False,
-        ),
-        "repeat_level_at_12_hours": lambda: Lithium(level(0.65, 1.4), int(pick(draw, (2, 3, 20))), False, "", False),
-        "stop_interacting_drug_and_recheck": lambda: Lithium(level(1.05, 1.4), hours, False, pick(draw, drugs), False),
-        "reduce_dose": lambda: Lithium(level(1.05, 1.4), hours, False, "", False),
-        "continue": lambda: Lithium(level(0.62, 0.98), hours, False, "", False),
-        "address_adherence": lambda: Lithium(level(0.2, 0.55), hours, False, "", True),
-        "increase_dose": lambda: Lithium(level(0.25, 0.55), hours, False, "", False),
-    }[action]()
+    made = Lithium(level(0.62, 0.98), int(pick(draw, (12, 12, 11, 13))), False, "", False)
+    if action == "stop_and_send_to_hospital":
+        toxic_signs = chance(draw, 0.7)
+        return replace(made, toxic_signs=toxic_signs, level_mmol_l=level(1.1 if toxic_signs else 1.6, 2.4))
+    if action == "repeat_level_at_12_hours":
+        return replace(made, level_mmol_l=level(0.65, 1.4), hours_since_dose=int(pick(draw, (2, 3, 20))))
+    if action == "stop_interacting_drug_and_recheck":
+        drugs = HELD_OUT if draw.split == "test_ood" else (*NSAIDS, *PRESCRIBED)
+        return replace(made, level_mmol_l=level(1.05, 1.4), raised_by=pick(draw, drugs))
+    if action == "reduce_dose":
+        return replace(made, level_mmol_l=level(1.05, 1.4))
+    if action in ("address_adherence", "increase_dose"):
+        return replace(made, level_mmol_l=level(0.2, 0.55), misses_doses=action == "address_adherence")
+    return made
 
 
 def _asked(name: str, text: str, present: bool, lay: str, topics: tuple[str, ...]) -> Finding:

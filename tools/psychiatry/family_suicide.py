@@ -109,7 +109,8 @@ def _case(draw: Draw, charts: list[Chart], answers: Mapping[str, bool], level: s
         for n in ITEMS
         if answers["suicidal_thoughts"] or n not in ("thought_of_method", "some_intent", "plan_with_intent")
     ]
-    evidence, solution, high_fact = [], [], ""
+    evidence, high_fact = [], ""
+    solution: list[Call] = []
     for name in needed:
         evidence.append(told(chart, name))
         solution += ask_calls(chart, name)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from healthgym.tasks import AnswerField, Call, Case, Evidence, task_family
+from healthgym.tasks import AnswerField, Call, Case, Evidence, Order, task_family
 from healthgym.tasks.families import Draw
 from healthgym.world import Chart
 
@@ -106,6 +106,7 @@ def violence_risk(draw: Draw) -> Case:
         },
         end_state={"P1.doses": "+".join(drugs) or None, "P1.de_escalated": True if band != "small" else None},
         evidence=evidence,
+        order=[Order(first="de_escalate", then="give_dose", label="talk before the needle")] if drugs else (),
         solution=solution,
     )
 
