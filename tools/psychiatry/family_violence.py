@@ -21,6 +21,8 @@ CONDITIONS = (
 HELD_OUT = ("alcohol_withdrawal", "opioid_withdrawal")
 ACTION = {"small": "routine_care", "moderate": "de_escalate", "high": "plan_for_violence"}
 PAIR = ("haloperidol", "promethazine")
+PROLONGED_QTC_MS = 450
+"""Limit of men, taken for all: AHA/ACCF/HRS recommendations on the ECG, part IV, J Am Coll Cardiol 2009;53:982-991."""
 EARLIER = ("nothing", "partial_lorazepam", "none_lorazepam", "partial_pair", "none_pair")
 EARLIER_NOTE = {
     "nothing": "No injection today.",
@@ -49,11 +51,11 @@ class Tranquilliser:
             self.had_antipsychotic
             and not self.has_heart_disease
             and self.qt_ms is not None
-            and fridericia_ms(self.qt_ms, self.heart_rate_per_min) < 450
+            and fridericia_ms(self.qt_ms, self.heart_rate_per_min) < PROLONGED_QTC_MS
         )
 
     def drugs(self) -> tuple[str, ...]:
-        """Return the intramuscular drugs. Source: NICE NG10, 2015, recommendations 1.4.37 to 1.4.45."""
+        """Return the intramuscular drugs. Source: NICE NG10, 2015, on rapid tranquillisation."""
         if self.earlier == "partial_lorazepam" or not self.allows_haloperidol:
             return ("lorazepam",)
         return ("lorazepam",) if self.earlier == "none_pair" else PAIR
