@@ -58,7 +58,10 @@ class ActTools(LookTools):
             raise ToolError(f"{name} is done in {', '.join(known[name].at)}; the patient is in {here}. Transfer first.")
         self.world.state.set(f"{patient_id}.started.{name}", True)
         self._act(patient_id, "start_treatment", name)
-        return f"minute {self.world.minutes:g}: {known[name].name} done or under way"
+        report = self.world.chart(patient_id).extra.get("reports", {}).get(name)
+        if report:
+            self.world.reveal(patient_id, f"reports.{name}")
+        return f"minute {self.world.minutes:g}: {known[name].name} done or under way" + (f". {report}" if report else "")
 
     @tool(effect="write", minutes=5)
     def consult(self, patient_id: str, specialty: Specialty, question: str) -> str:

@@ -17,7 +17,7 @@ FOLDER = Path(__file__).parent / "pathways"
 @lru_cache(maxsize=1)
 def pathways() -> Mapping[str, Pathway]:
     """Return every pathway by name. Raises ContentError naming file, entry and remedy."""
-    return {name: _read(FOLDER / f"{name}.yaml") for name in get_args(PathwayName) if (FOLDER / f"{name}.yaml").exists()}
+    return {name: _read(FOLDER / f"{name}.yaml") for name in get_args(PathwayName)}
 
 
 def _read(path: Path) -> Pathway:
@@ -41,7 +41,7 @@ def _check(pathway: Pathway, branch: Branch, path: Path) -> None:
         ("medicine", branch.medicines, kb.drugs),
         ("dose or treatment", swaps, actions),
         ("drug or treatment", [*branch.avoid, *branch.neutral], {*(d.drug for d in pathway.doses.values()), *actions}),
-        ("service", branch.notes, pathway.services),
+        ("service", branch.notes, pathway.headings),
         ("dose or treatment", [s.split()[1] for s in branch.steps if s.split()[0] in ("give", "start")], actions),
     ]
     for what, names, known in named:

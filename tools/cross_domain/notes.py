@@ -12,6 +12,9 @@ NO_ALLERGY = (
 )  # fmt: skip
 
 
+VITAL_UNITS = {"systolic_bp_mmhg": "mmHg", "glucose_mg_dl": "mg/dL", "respiratory_rate_per_min": "/min"}
+
+
 def note_gold(pathway: Pathway, branch: Branch, twist: Twist | None, chart: Chart, to: str) -> tuple[tuple[str, ...], ...]:
     """Return, for every heading, the phrases of which one must stand in the note."""
     return tuple(
@@ -31,7 +34,7 @@ def note_text(pathway: Pathway, branch: Branch, twist: Twist | None, chart: Char
 
 
 def _phrases(token: str, pathway: Pathway, twist: Twist | None, chart: Chart) -> tuple[str, ...]:
-    """Return the phrases of a token: `=allergy`, `=weight`, `=lab X`, `=drug X`, `=dose X`, or the words themselves."""
+    """Return the phrases of a token: `=allergy`, `=weight`, `=lab X`, `=told X` ... or the words."""
     if not token.startswith("="):
         return (token,)
     kind, _, item = token[1:].partition(" ")
@@ -44,6 +47,14 @@ def _phrases(token: str, pathway: Pathway, twist: Twist | None, chart: Chart) ->
         ) or NO_ALLERGY  # fmt: skip
     if kind == "weight":
         return _number(chart.weight_kg, "kg")
+    if kind == "weeks":
+        return (*_number(float(chart.pregnancy_weeks or 0), "weeks"), f"{chart.pregnancy_weeks:g}/40")
+    if kind == "told":
+        finding = chart.finding(item)
+        value = finding.value if finding is not None else None
+        return (f"{value:g} h", f"{value:g} hours", f"{value:g} hour", f"{value:g}") if isinstance(value, float) else ()
+    if kind == "vital":
+        return (f"{getattr(chart.vital_signs_at(0.0), item):g}", *_number(getattr(chart.vital_signs_at(0.0), item), VITAL_UNITS[item]))
     if kind == "lab":
         result = chart.lab_results[item]
         return _number(float(result.value), result.unit)

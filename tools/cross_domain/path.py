@@ -168,6 +168,8 @@ def _evidence(pathway: Pathway, branch: Branch, twist: Twist | None) -> tuple[Ev
             tested.add(item)
         elif verb == "directory":
             keys = ("hospital.directory",)
+        elif verb == "start" and item in branch.reports:
+            keys = (f"{P}.reports.{item}",)
         elif verb == "examine":
             names = [told.id for told in branch.told if told.system == item]
             kb = load()

@@ -67,6 +67,7 @@ def draw_patient(
             "pathway": pathway.id,
             "branch": branch.id,
             "directory": dict(branch.directory),
+            "reports": dict(branch.reports),
             "effects": [_effect(pathway, branch, twist, index) for index in range(len(branch.effects))],
             "sequence": [(aim(first, pathway), aim(then, pathway)) for first, then in _pairs(branch, twist)],
         },

@@ -158,6 +158,8 @@ class Branch(Entry):
     vital_signs: dict[str, Pair] = {}
     labs: dict[str, Pair] = {}
     studies: dict[str, str] = {}
+    reports: dict[str, str] = {}
+    """What a treatment such as an endoscopy finds."""
     directory: dict[str, str] = {}
     """State of the services, as the directory gives it."""
     steps: tuple[str, ...]

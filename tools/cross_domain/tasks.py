@@ -76,3 +76,11 @@ def _family(name: str) -> Callable[[Draw], Case]:
 
 chest_pain = _family("chest_pain")
 dka = _family("dka")
+stroke = _family("stroke")
+sepsis = _family("sepsis")
+postoperative_pe = _family("postoperative_pe")
+paediatric_fever = _family("paediatric_fever")
+gi_bleed = _family("gi_bleed")
+eclampsia = _family("eclampsia")
+overdose = _family("overdose")
+hip_fracture = _family("hip_fracture")
