@@ -30,7 +30,9 @@ class ActTools(LookTools):
         rules = [rule for rule in pathway.doses.values() if rule.drug == drug.strip().lower()]
         if not rules:
             known = sorted({rule.drug for rule in pathway.doses.values()})
-            raise ToolError(f"No drug {drug[:60]!r} in this formulary.{nearest(drug[:60], known)} Known: {', '.join(known)}.")
+            raise ToolError(
+                f"No drug {drug[:60]!r} in this formulary.{nearest(drug[:60], known)} Known: {', '.join(known)}."
+            )
         units = sorted({rule.unit for rule in rules})
         if unit not in units:
             raise ToolError(f"{rules[0].drug} is ordered in {' or '.join(units)} here, got {unit}. Convert the amount.")
@@ -53,7 +55,9 @@ class ActTools(LookTools):
         pathway, here, name = self.pathway(patient_id), self.service(patient_id), treatment.strip().lower()
         known = pathway.treatments
         if name not in known:
-            raise ToolError(f"No treatment {treatment[:60]!r} here.{nearest(name[:60], known)} Known: {', '.join(known)}.")
+            raise ToolError(
+                f"No treatment {treatment[:60]!r} here.{nearest(name[:60], known)} Known: {', '.join(known)}."
+            )
         if known[name].at and here not in known[name].at:
             raise ToolError(f"{name} is done in {', '.join(known[name].at)}; the patient is in {here}. Transfer first.")
         self.world.state.set(f"{patient_id}.started.{name}", True)
@@ -61,7 +65,9 @@ class ActTools(LookTools):
         report = self.world.chart(patient_id).extra.get("reports", {}).get(name)
         if report:
             self.world.reveal(patient_id, f"reports.{name}")
-        return f"minute {self.world.minutes:g}: {known[name].name} done or under way" + (f". {report}" if report else "")
+        return f"minute {self.world.minutes:g}: {known[name].name} done or under way" + (
+            f". {report}" if report else ""
+        )
 
     @tool(effect="write", minutes=5)
     def consult(self, patient_id: str, specialty: Specialty, question: str) -> str:

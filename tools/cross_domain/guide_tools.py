@@ -44,7 +44,9 @@ class GuideTools(ActTools):
         rules = [rule for rule in pathways()[pathway].doses.values() if rule.drug == drug.strip().lower()]
         if not rules:
             known = list(dict.fromkeys(rule.drug for rule in pathways()[pathway].doses.values()))
-            raise ToolError(f"No dose of {drug[:60]!r} on {pathway}.{nearest(drug[:60], known)} Known: {', '.join(known)}.")
+            raise ToolError(
+                f"No dose of {drug[:60]!r} on {pathway}.{nearest(drug[:60], known)} Known: {', '.join(known)}."
+            )
         self.world.reveal("kb", f"dose.{pathway}.{rules[0].drug}")
         return "\n".join(f"{rule.drug}, {rule.use}: {rule.text} ({rule.source})" for rule in rules)
 

@@ -181,7 +181,9 @@ class LookTools(Toolkit):
                 detail = " ".join(str(value)[:40] for name, value in call.arguments.items() if name != "patient_id")
                 lines.append(f"minute {call.minutes:g}: {call.tool} {detail}")
         due = [f"{o.item} at minute {o.due_at:g}" for o in self.world.orders.values() if o.due_at > self.world.minutes]
-        lines.append(f"now minute {self.world.minutes:g} in {self.service(patient_id)}; awaited: {', '.join(due) or 'nothing'}")
+        lines.append(
+            f"now minute {self.world.minutes:g} in {self.service(patient_id)}; awaited: {', '.join(due) or 'nothing'}"
+        )
         return "\n".join(lines)
 
 

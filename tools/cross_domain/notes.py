@@ -15,7 +15,9 @@ NO_ALLERGY = (
 VITAL_UNITS = {"systolic_bp_mmhg": "mmHg", "glucose_mg_dl": "mg/dL", "respiratory_rate_per_min": "/min"}
 
 
-def note_gold(pathway: Pathway, branch: Branch, twist: Twist | None, chart: Chart, to: str) -> tuple[tuple[str, ...], ...]:
+def note_gold(
+    pathway: Pathway, branch: Branch, twist: Twist | None, chart: Chart, to: str
+) -> tuple[tuple[str, ...], ...]:
     """Return, for every heading, the phrases of which one must stand in the note."""
     return tuple(
         tuple(phrase for token in phrases for phrase in _phrases(token, pathway, twist, chart))
@@ -29,8 +31,9 @@ def note_unwanted(chart: Chart) -> tuple[tuple[str, ...], ...]:
 
 
 def note_text(pathway: Pathway, branch: Branch, twist: Twist | None, chart: Chart, to: str) -> str:
-    """Return a note that says each heading once, in the first of its phrases."""
-    return "; ".join(phrases[0] for phrases in note_gold(pathway, branch, twist, chart, to)) + "."
+    """Return a note that fills each heading with the first of its phrases."""
+    gold = note_gold(pathway, branch, twist, chart, to)
+    return "; ".join(f"{heading}: {phrases[0]}" for heading, phrases in zip(branch.notes[to], gold, strict=True)) + "."
 
 
 def _phrases(token: str, pathway: Pathway, twist: Twist | None, chart: Chart) -> tuple[str, ...]:
@@ -54,7 +57,10 @@ def _phrases(token: str, pathway: Pathway, twist: Twist | None, chart: Chart) ->
         value = finding.value if finding is not None else None
         return (f"{value:g} h", f"{value:g} hours", f"{value:g} hour", f"{value:g}") if isinstance(value, float) else ()
     if kind == "vital":
-        return (f"{getattr(chart.vital_signs_at(0.0), item):g}", *_number(getattr(chart.vital_signs_at(0.0), item), VITAL_UNITS[item]))
+        return (
+            f"{getattr(chart.vital_signs_at(0.0), item):g}",
+            *_number(getattr(chart.vital_signs_at(0.0), item), VITAL_UNITS[item]),
+        )
     if kind == "lab":
         result = chart.lab_results[item]
         return _number(float(result.value), result.unit)

@@ -220,8 +220,11 @@ def _deadlines(pathway: Pathway, branch: Branch, twist: Twist | None) -> tuple[D
         tool, where = aim(step, pathway)
         made.append(
             Deadline(
-                tool=tool, where={"patient_id": P, **where}, within_minutes=limit.within, severity=limit.severity,
+                tool=tool,
+                where={"patient_id": P, **where},
+                within_minutes=limit.within,
+                severity=limit.severity,
                 label=f"{step} later than {limit.within:g} min ({limit.source})",
-            )  # fmt: skip
+            )
         )
     return tuple(made)

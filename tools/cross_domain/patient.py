@@ -23,8 +23,8 @@ USUAL_CLEARANCE = (62.0, 105.0)
 LINE_SHARE = "paracetamol_share_of_line"
 """Key of a branch's labs: the concentration as a share of the treatment line at the hour of sampling."""
 _PRONOUNS = {
-    "female": {"he": "she", "He": "She", "his": "her", "him": "her", "himself": "herself"},
-    "male": {"he": "he", "He": "He", "his": "his", "him": "him", "himself": "himself"},
+    "female": {"he": "she", "He": "She", "his": "her", "His": "Her", "him": "her", "himself": "herself"},
+    "male": {"he": "he", "He": "He", "his": "his", "His": "His", "him": "him", "himself": "himself"},
 }
 
 
@@ -37,7 +37,11 @@ def draw_patient(
     age = round(float(rng.uniform(low, high)), 3) if high < 2 else float(rng.integers(int(low), int(high) + 1))
     sex = branch.sex if branch.sex != "any" else str(rng.choice(["female", "male"]))
     weeks = 0.0 if branch.pregnancy_weeks is None else round(float(rng.uniform(*branch.pregnancy_weeks)), 1)
-    allergies = (Allergy(substance=twist.allergy, reaction=twist.reaction, severity="severe"),) if twist and twist.allergy else ()
+    allergies = (
+        (Allergy(substance=twist.allergy, reaction=twist.reaction, severity="severe"),)
+        if twist and twist.allergy
+        else ()
+    )
     chart = sample_patient(
         rng,
         branch.condition,
@@ -46,7 +50,7 @@ def draw_patient(
         sex=sex,
         pregnancy_weeks=weeks,
         allergies=allergies,
-        persona=_persona(branch, difficulty),
+        persona=_persona(kb, branch, difficulty),
     )
     weight = chart.weight_kg if branch.weight_kg is None else round(float(rng.uniform(*branch.weight_kg)), 1)
     numbers = {told.id: float(round(rng.uniform(*told.value))) for told in branch.told if told.value is not None}
@@ -62,7 +66,7 @@ def draw_patient(
         findings=_findings(kb, chart, branch, numbers),
         lab_results=_labs(rng, kb, replace(chart, weight_kg=weight), branch, twist, numbers),
         studies={name: Study(id=name, report=text) for name, text in {**_reports(chart), **branch.studies}.items()},
-        events=_events(pathway, branch),
+        events=_events(pathway, branch, twist),
         extra={
             "pathway": pathway.id,
             "branch": branch.id,
@@ -84,10 +88,14 @@ def _pairs(branch: Branch, twist: Twist | None) -> list[tuple[str, str]]:
     return [(swapped(first, twist), swapped(then, twist)) for first, then in branch.sequence]
 
 
-def _persona(branch: Branch, difficulty: Difficulty) -> Persona:
-    informant = branch.informant or "patient"
-    held_back = tuple(told.topics[0] for told in branch.told if told.topics)[:1] if difficulty == "hard" else ()
-    return Persona(informant=informant, reticent_topics=held_back if informant == "patient" else ())
+def _persona(kb: KnowledgeBase, branch: Branch, difficulty: Difficulty) -> Persona:
+    """Return who tells the history; in hard tasks what is asked first is told only when asked again."""
+    told = {item.id: item.topics for item in branch.told}
+    asked = [step.split()[1] for step in branch.steps if step.startswith("ask ")]
+    if difficulty != "hard" or branch.informant == "relative":
+        asked = []
+    topics = told.get(asked[0]) or kb.symptoms[asked[0]].topics if asked else ()
+    return Persona(informant=branch.informant or "patient", reticent_topics=topics[:1])
 
 
 def _reports(chart: Chart) -> dict[str, str]:
@@ -99,7 +107,11 @@ def _medicines(kb: KnowledgeBase, chart: Chart, branch: Branch, twist: Twist | N
     own = []
     for name in names:
         dose = kb.drugs[name].usual_dose
-        own.append(Medication(drug=name, dose_mg=dose.dose_mg if dose else 0.0, times_per_day=dose.times_per_day if dose else 1))
+        own.append(
+            Medication(
+                drug=name, dose_mg=dose.dose_mg if dose else 0.0, times_per_day=dose.times_per_day if dose else 1
+            )
+        )
     kept = (m for m in chart.medications if m.drug in BYSTANDER_MEDICINES and m.drug not in names)
     return (*own, *kept)
 
@@ -108,13 +120,17 @@ def _vital_signs(rng: np.random.Generator, chart: Chart, branch: Branch) -> Vita
     now = chart.vital_signs[0][1]
     whole = {field.name for field in fields(VitalSigns)} - {"temperature_c", "glucose_mg_dl"}
     changes: dict[str, Any] = {
-        name: round(float(rng.uniform(*bounds)), 1) if name not in whole else int(rng.integers(int(bounds[0]), int(bounds[1]) + 1))
+        name: round(float(rng.uniform(*bounds)), 1)
+        if name not in whole
+        else int(rng.integers(int(bounds[0]), int(bounds[1]) + 1))
         for name, bounds in branch.vital_signs.items()
     }
     if branch.gcs is not None:
         changes["gcs"] = branch.gcs
     if "systolic_bp_mmhg" in changes and "diastolic_bp_mmhg" not in changes:
         changes["diastolic_bp_mmhg"] = round(changes["systolic_bp_mmhg"] * 0.55)
+    if now.glucose_mg_dl is not None:
+        changes["glucose_mg_dl"] = float(round(changes.get("glucose_mg_dl", now.glucose_mg_dl)))
     return replace(now, **changes)
 
 
@@ -122,7 +138,11 @@ def _findings(kb: KnowledgeBase, chart: Chart, branch: Branch, numbers: Mapping[
     """Return the drawn findings, those that the branch fixes in their place, and the branch's own."""
     fixed = {**dict.fromkeys(branch.present, True), **dict.fromkeys(branch.absent, False)}
     own = [_told(told, chart, numbers) for told in branch.told]
-    drawn = [f for f in chart.findings if f.id not in fixed and f.id not in {told.id for told in branch.told}]
+    drawn = [
+        f
+        for f in chart.findings
+        if f.id not in fixed and f.id not in {*branch.drop, *(told.id for told in branch.told)}
+    ]
     return (*own, *(_known(kb, name, present, chart) for name, present in fixed.items()), *drawn)
 
 
@@ -161,7 +181,9 @@ def _labs(
 ) -> dict[str, LabResult]:
     """Return the drawn results with those that branch and twist fix; an adult's creatinine follows a drawn clearance."""
     labs = dict(chart.lab_results)
-    wanted = {name: float(rng.uniform(*bounds)) for name, bounds in {**branch.labs, **(twist.labs if twist else {})}.items()}
+    wanted = {
+        name: float(rng.uniform(*bounds)) for name, bounds in {**branch.labs, **(twist.labs if twist else {})}.items()
+    }
     if LINE_SHARE in wanted:
         wanted["paracetamol_level"] = wanted.pop(LINE_SHARE) * treatment_line_mg_l(numbers["hours_since_tablets"] + 0.5)
     if chart.age_years >= 18 and "creatinine" not in wanted:
@@ -175,12 +197,12 @@ def _labs(
     return labs
 
 
-def _events(pathway: Pathway, branch: Branch) -> tuple[Event, ...]:
+def _events(pathway: Pathway, branch: Branch, twist: Twist | None) -> tuple[Event, ...]:
     events = []
     for happening in branch.happenings:
         unless: dict[str, Any] = {}
         if happening.unless:
-            verb, item = split_step(happening.unless)
+            verb, item = split_step(swapped(happening.unless, twist))
             item = pathway.doses[item].drug if verb == "give" else item
             unless = {f"P1.{done_path(verb, item)}": {"gt": 0} if verb == "give" else True}
         events.append(

@@ -132,4 +132,6 @@ def paracetamol_line(
     if not 4 <= hours_since_ingestion <= 24:
         return "The line holds from 4 to 24 hours after a single ingestion; this sample cannot be read on it."
     line = treatment_line_mg_l(hours_since_ingestion)
-    return f"line {line:.0f} mg/L, sample {level_mg_l:g} mg/L: {'on or above' if level_mg_l >= line else 'below'} the line"
+    return (
+        f"line {line:.0f} mg/L, sample {level_mg_l:g} mg/L: {'on or above' if level_mg_l >= line else 'below'} the line"
+    )

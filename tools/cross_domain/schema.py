@@ -154,6 +154,8 @@ class Branch(Entry):
     present: tuple[str, ...] = ()
     """Symptoms and signs of the knowledge base that this patient has."""
     absent: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    """Findings of the condition that say nothing beside the others."""
     told: tuple[Told, ...] = ()
     vital_signs: dict[str, Pair] = {}
     labs: dict[str, Pair] = {}
