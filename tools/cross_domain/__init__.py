@@ -1,0 +1,1 @@
+"""One patient carried through several services: pathways with deadlines, transfers and handovers."""
