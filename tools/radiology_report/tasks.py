@@ -1,0 +1,19 @@
+"""The task families of radiology_report."""
+
+from .family_chest import chest_film, incidental_nodule, lung_screening
+from .family_head import head_bleed, stroke_ct
+from .family_organs import liver_observation, mammography, renal_cyst, thyroid_nodule
+from .family_response import treatment_response
+
+__all__ = [
+    "chest_film",
+    "head_bleed",
+    "incidental_nodule",
+    "liver_observation",
+    "lung_screening",
+    "mammography",
+    "renal_cyst",
+    "stroke_ct",
+    "thyroid_nodule",
+    "treatment_response",
+]
