@@ -131,6 +131,7 @@ def make_case(
             "history": list(history),
             "priors": [dict(prior) for prior in priors],
             "images": {name: dict(spec) for name, spec in images.items()},
+            "truth": {"critical": critical[0] if critical else "", "findings": [dict(item) for item in findings]},
         },
         **who,
     )

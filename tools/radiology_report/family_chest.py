@@ -319,7 +319,7 @@ def incidental_nodule(draw: Draw) -> Case:
     who = patient(draw, 38, 88)
     history = [pick(draw, RISKS[is_high_risk])]
     has_cancer = is_suppressed = False
-    if difficulty == "hard" and draw.rng.random() < 0.5:
+    if draw.rng.random() < {"easy": 0.0, "medium": 0.25, "hard": 0.5}[difficulty]:
         reason = pick(draw, ("cancer", "suppressed", "young"))
         has_cancer, is_suppressed = reason == "cancer", reason == "suppressed"
         if reason == "young":

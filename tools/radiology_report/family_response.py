@@ -8,7 +8,7 @@ from healthgym.tasks.families import Draw
 from ..scores.recist import recist_overall, recist_targets
 from .cases import COUNTS, PATIENT, at, between, entry, make_case, measured, patient, pick, pick_difficulty, searched
 from .family_chest import LEVELS, LUNG_PLACES, lung_images
-from .family_organs import SEGMENTS, liver_images
+from .family_liver import SEGMENTS, liver_images
 
 COURSES = {
     "PR": ((0.50, 0.55), (0.75, 0.52)), "SD": ((0.92, 1.0), (0.85, 0.90)), "PD": ((1.0, 1.45), (0.62, 0.95)), "CR": ((0.0, 0.0), (0.6, 0.0)),

@@ -1,6 +1,7 @@
-"""Measuring on pixels: organ masks, regions that stand out, axes, profiles. Nothing here knows what was drawn."""
+"""Measuring on pixels: organ masks, regions that stand out, their axes. Nothing here knows what was drawn."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ REACH_MM = {
 }
 """Half the side of the square in which a region is followed."""
 MAX_REGIONS = 12
+RAGGED = 0.8
+"""Solidity below which an outline has spicules; axes are then those of the body without them."""
 SNAP_MM = 1.5
 """How far from the point a region may begin."""
 RIMMED = ("liver_ct", "thyroid_us")
@@ -65,10 +68,10 @@ def imaging() -> Any:
     """Return skimage's modules. Raises MissingDependency, naming the extra, where it is not installed."""
     try:
         from scipy import ndimage
-        from skimage import filters, measure, morphology
+        from skimage import filters, measure
     except ImportError:
         raise MissingDependency.extra("Measuring on images", "images") from None
-    return filters, measure, morphology, ndimage
+    return filters, measure, ndimage
 
 
 _PREPARED: dict[int, tuple[Image, np.ndarray, np.ndarray]] = {}
@@ -88,7 +91,7 @@ def prepare(image: Image) -> tuple[np.ndarray, np.ndarray]:
 
 def organ_mask(image: Image, smooth: np.ndarray) -> np.ndarray:
     """Return where the organ of interest lies, lesions included, found from its values."""
-    _, measure, morphology, ndimage = imaging()
+    _, measure, ndimage = imaging()
     kind = image.kind
     if kind == "lung_ct":
         labels = measure.label(smooth < -450)
@@ -109,7 +112,7 @@ def organ_mask(image: Image, smooth: np.ndarray) -> np.ndarray:
         start[: int(11 / image.pixel_mm)] = 0
     mask = ndimage.binary_fill_holes(_largest(start > limit, measure))
     if kind in ("liver_ct", "thyroid_us"):
-        mask = ndimage.binary_opening(mask, iterations=int(round(2 / image.pixel_mm)))
+        mask = ndimage.binary_opening(mask, iterations=round(2 / image.pixel_mm))
         mask = _largest(mask, measure)
     return ndimage.binary_erosion(mask, iterations=3)
 
@@ -146,7 +149,7 @@ def organ_level(image: Image) -> float:
 
 def find_regions(image: Image) -> list[Region]:
     """Return what stands out of the organ, largest first."""
-    _, measure, _, _ = imaging()
+    _, measure, _ = imaging()
     smooth, mask = prepare(image)
     level = float(np.median(smooth[mask]))
     found = []
@@ -193,7 +196,7 @@ def measure_at(image: Image, x_mm: float, y_mm: float) -> Region:
     Raises:
         ToolError: The point lies outside the image, or nothing stands out there.
     """
-    _, measure, _, _ = imaging()
+    _, measure, _ = imaging()
     row, column = pixel_of(image, x_mm, y_mm)
     smooth, mask = prepare(image)
     level = float(np.median(smooth[mask]))
@@ -217,13 +220,17 @@ def measure_at(image: Image, x_mm: float, y_mm: float) -> Region:
         turn = 1 if centre > shell else -1
         core, _ = _component(crop, inside, seed, turn, (centre + shell) / 2, measure)
         core_mm = float((core.axis_major_length + core.axis_minor_length) / 2) * image.pixel_mm
-    place = (int(round(item.centroid[0])) + rows.start, int(round(item.centroid[1])) + columns.start)
+    place = (round(item.centroid[0]) + rows.start, round(item.centroid[1]) + columns.start)
     radii = []
     for share in (0.25, 0.75):
         wide = measure.label(inside & (sign * (crop - level) > share * abs(outer - level)))
         radii.append(float(np.sqrt((wide == wide[seed]).sum() / np.pi)) * image.pixel_mm if wide[seed] else 0.0)
     edge_mm = max(0.0, radii[0] - radii[1])
-    return _region(item, image, level, place, core_mm, _rim(image, crop, body, sign, level), edge_mm)
+    solidity = float(item.solidity)
+    if solidity < RAGGED:
+        item = measure.regionprops(_without_spicules(body).astype(int), intensity_image=crop)[0]
+    region = _region(item, image, level, place, core_mm, _rim(image, crop, body, sign, level), edge_mm)
+    return replace(region, solidity=solidity)
 
 
 def _snapped(
@@ -251,7 +258,7 @@ def _shell(
     distance = np.hypot(yy - seed[0], xx - seed[1])
     last = min(crop.shape) // 2
     medians = [float(np.median(crop[(distance >= r - 0.5) & (distance < r + 0.5)])) for r in range(1, last)]
-    for first, second in zip(medians, medians[1:], strict=False):
+    for first, second in pairwise(medians):
         if abs(first - second) < contrast and abs(second - centre) > 2 * contrast:
             return second if abs(second - level) > contrast else None
     return None
@@ -268,18 +275,29 @@ def _component(
     return measure.regionprops(body.astype(int), intensity_image=crop)[0], body
 
 
+def _without_spicules(body: np.ndarray) -> np.ndarray:
+    """Return the body of a region without what is thinner than about a quarter of its diameter."""
+    _, measure, ndimage = imaging()
+    steps = max(1, round(0.22 * float(np.sqrt(body.sum() / np.pi))))
+    opened = ndimage.binary_opening(body, ndimage.generate_binary_structure(2, 1), iterations=steps)
+    return _largest(opened, measure) if opened.any() else body
+
+
 def _rim(image: Image, crop: np.ndarray, body: np.ndarray, sign: int, level: float) -> float:
     """Return the thickness of a rim around the body that lies on the other side of the organ's value; 0 for none."""
     if image.kind not in RIMMED:
         return 0.0
     *_, ndimage = imaging()
     distance = ndimage.distance_transform_edt(~ndimage.binary_fill_holes(body))
-    limit = 0.8 * MIN_CONTRAST[image.kind]
-    around = [
-        sign * (level - float(np.mean(crop[(distance > step) & (distance <= step + 1)])))
-        for step in range(int(4 / image.pixel_mm))
-    ]
-    return sum(value > limit for value in around) * image.pixel_mm
+    around = np.array(
+        [
+            sign * (level - float(np.mean(crop[(distance > step) & (distance <= step + 1)])))
+            for step in range(int(4 / image.pixel_mm))
+        ]
+    )
+    if around.max() < 0.8 * MIN_CONTRAST[image.kind]:
+        return 0.0
+    return float(np.clip(around, 0, None).sum() / around.max()) * image.pixel_mm
 
 
 def pixel_of(image: Image, x_mm: float, y_mm: float) -> tuple[int, int]:
@@ -293,74 +311,5 @@ def pixel_of(image: Image, x_mm: float, y_mm: float) -> tuple[int, int]:
     return row, column
 
 
-@dataclass(frozen=True)
-class Piece:
-    """A stretch of a line with about one value. Lengths in mm."""
-
-    start_mm: float
-    end_mm: float
-    mean: float
-
-    @property
-    def length_mm(self) -> float:
-        """Length in mm."""
-        return self.end_mm - self.start_mm
-
-
-def pieces_of(distance: np.ndarray, values: np.ndarray, contrast: float, pixel_mm: float) -> list[Piece]:
-    """Cut a profile where it is steepest, so that a piece's length is its width at half of its contrast.
-
-    distance: (n,) mm. values: (n,). contrast: smallest step that counts. pixel_mm: one pixel.
-    """
-    *_, ndimage = imaging()
-    step = float(distance[1] - distance[0])
-    slope = ndimage.gaussian_filter1d(values, 0.5 * pixel_mm / step, order=1)
-    strength = np.abs(slope)
-    reach = max(1, int(0.8 * pixel_mm / step))
-    cuts = [
-        place
-        for place in range(1, len(values) - 1)
-        if strength[place] == strength[max(0, place - reach) : place + reach + 1].max()
-        and abs(values[min(len(values) - 1, place + 2 * reach)] - values[max(0, place - 2 * reach)]) > contrast
-    ]
-    borders = [0, *cuts, len(values) - 1]
-    pieces = []
-    for first, last in zip(borders, borders[1:], strict=False):
-        margin = (last - first) // 4
-        inner = values[first + margin : last - margin + 1]
-        pieces.append(Piece(float(distance[first]), float(distance[last]), float(np.median(inner))))
-    return pieces
-
-
 def _window(centre: int, reach: int, size: int) -> slice:
     return slice(max(0, centre - reach), min(size, centre + reach + 1))
-
-
-def disc_mean(image: Image, x_mm: float, y_mm: float, radius_mm: float, inner_mm: float = 0.0) -> tuple[float, float]:
-    """Return mean and standard deviation in a disc, or in the ring between `inner_mm` and `radius_mm`."""
-    row, column = pixel_of(image, x_mm, y_mm)
-    yy, xx = np.ogrid[: image.values.shape[0], : image.values.shape[1]]
-    distance = np.hypot(yy - row, xx - column) * image.pixel_mm
-    chosen = image.values[(distance <= radius_mm) & (distance >= inner_mm)]
-    return (float(chosen.mean()), float(chosen.std())) if chosen.size else (float(image.values[row, column]), 0.0)
-
-
-def line_values(image: Image, start: tuple[float, float], end: tuple[float, float]) -> tuple[np.ndarray, np.ndarray]:
-    """Return (distance in mm, value) along a line, two samples a pixel, averaged over 3 pixels across."""
-    *_, ndimage = imaging()
-    for x, y in (start, end):
-        pixel_of(image, x, y)
-    length = float(np.hypot(end[0] - start[0], end[1] - start[1]))
-    if length < 2 * image.pixel_mm:
-        raise ToolError(f"The line is {length:.1f} mm long; draw at least {2 * image.pixel_mm:g} mm.")
-    count = int(2 * length / image.pixel_mm) + 1
-    t = np.linspace(0, 1, count)
-    across = np.array([-(end[1] - start[1]), end[0] - start[0]]) / length * image.pixel_mm
-    total = np.zeros(count)
-    for step in (-1, 0, 1):
-        x = start[0] + t * (end[0] - start[0]) + step * across[0]
-        y = start[1] + t * (end[1] - start[1]) + step * across[1]
-        total += ndimage.map_coordinates(
-            image.values, [y / image.pixel_mm - 0.5, x / image.pixel_mm - 0.5], order=1, mode="nearest"
-        )
-    return t * length, total / 3

@@ -110,7 +110,7 @@ def _thyroid_nodule(canvas: Canvas, lesion: Mapping[str, Any], dx: float, dy: fl
         step = 1.5
         for row in np.arange(-ry, ry, step):
             for column in np.arange(-rx, rx, step):
-                if (column / (rx - 0.6)) ** 2 + (row / (ry - 0.6)) ** 2 < 0.92:
+                if (column / (rx - 0.6)) ** 2 + (row / (ry - 0.6)) ** 2 < 1.02:
                     canvas.paint(canvas.shape(x + column + rng.uniform(-0.1, 0.1), y + row, 0.62, 0.6), 15)
     if lesion["foci"] == "punctate":
         for turn in range(7):

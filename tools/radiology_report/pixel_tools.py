@@ -9,18 +9,8 @@ from healthgym.errors import ToolError
 from healthgym.toolkit import tool
 
 from .atlas import place_of, side_pairs
-from .measure import (
-    MIN_CONTRAST,
-    Region,
-    box,
-    disc_mean,
-    find_regions,
-    line_values,
-    measure_at,
-    organ_level,
-    pieces_of,
-    prepare,
-)  # fmt: skip
+from .measure import MIN_CONTRAST, Region, box, find_regions, measure_at, organ_level, prepare
+from .profiles import disc_mean, line_values, pieces_of
 from .study_tools import Millimetres, StudyTools
 
 VENTRICLE_HU = 20.0
@@ -172,8 +162,13 @@ class PixelTools(StudyTools):
         self.world.reveal(owner, f"measured.{image_id}", round(now.long_mm, 1), "mm")
         self.world.reveal(owner, f"viewed.{prior_image_id}")
         self.world.reveal(owner, f"measured.{prior_image_id}", True)
-        near = [r for r in find_regions(prior) if np.hypot(r.x_mm - now.x_mm, r.y_mm - now.y_mm) < SEARCH_MM]
-        head = f"Today: {_full(now, image.unit)}"
+        near = [
+            r
+            for r in find_regions(prior)
+            if np.hypot(r.x_mm - now.x_mm, r.y_mm - now.y_mm) < SEARCH_MM
+            and (r.mean > r.surroundings) == (now.mean > now.surroundings)
+        ]
+        head = f"Today, {place_of(image, now.x_mm, now.y_mm)}: {_full(now, image.unit)}"
         if not near:
             return f"{head}\nPrior: nothing stands out within {SEARCH_MM} mm of this place."
         closest = min(near, key=lambda r: float(np.hypot(r.x_mm - now.x_mm, r.y_mm - now.y_mm)))
