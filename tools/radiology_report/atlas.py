@@ -87,7 +87,7 @@ _NAMERS: Mapping[str, Callable[[Mapping[str, Any], float, float], str]] = {
 FILM_SITES = {
     "apex": (0.345, 0.155, 0.04, 0.03), "lateral": (0.19, 0.33, 0.022, 0.09), "upper": (0.31, 0.25, 0.06, 0.05),
     "mid": (0.29, 0.40, 0.06, 0.05), "lower": (0.29, 0.545, 0.06, 0.045), "angle": (0.21, 0.62, 0.035, 0.02),
-    "under_dome": (0.31, 0.632, 0.05, 0.01),
+    "under_dome": (0.32, 0.735, 0.05, 0.008),
 }  # fmt: skip
 """Places on the film that are compared between the sides: centre and half size, as fractions, for the right side."""
 

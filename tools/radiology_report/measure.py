@@ -54,7 +54,7 @@ class Region:
     core_mm: float | None = None
     """Mean diameter of a centre that differs from the rest."""
     edge_mm: float = 0.0
-    """How far the outline is drawn out: from three quarters to one quarter of the contrast."""
+    """How far the outline is drawn out: from three quarters to two fifths of the contrast."""
     rim_mm: float = 0.0
     """Thickness of a rim on the other side of the organ's value, such as a capsule; part of the axes."""
 
@@ -222,7 +222,7 @@ def measure_at(image: Image, x_mm: float, y_mm: float) -> Region:
         core_mm = float((core.axis_major_length + core.axis_minor_length) / 2) * image.pixel_mm
     place = (round(item.centroid[0]) + rows.start, round(item.centroid[1]) + columns.start)
     radii = []
-    for share in (0.25, 0.75):
+    for share in (0.4, 0.75):
         wide = measure.label(inside & (sign * (crop - level) > share * abs(outer - level)))
         radii.append(float(np.sqrt((wide == wide[seed]).sum() / np.pi)) * image.pixel_mm if wide[seed] else 0.0)
     edge_mm = max(0.0, radii[0] - radii[1])

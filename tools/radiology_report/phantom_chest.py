@@ -84,13 +84,14 @@ def draw_lung_ct(spec: Mapping[str, Any]) -> Canvas:
             canvas.add(canvas.line(x - rx + dx, y + 6 + dy, x + rx + dx, y + 6 + dy, 0.8), 160, lungs[side])
     anatomy = Canvas(1, 1, 1.0, 0, spec["anatomy_seed"]).rng
     for side, (x, y, rx, ry) in CT_LUNGS.items():
-        for _ in range(9):  # vessels, cut across or along
+        taken = [(place["x"], place["y"], place["long_mm"] / 2 + 8) for place in spec["keep_clear"]]
+        for _ in range(12):  # vessels, cut across or along, apart from each other
             vx, vy = x + anatomy.uniform(-0.72, 0.72) * rx, y + anatomy.uniform(-0.75, 0.75) * ry
             turn, radius = anatomy.uniform(0, 180), anatomy.uniform(0.7, 1.2)
-            if all((vx - s["x"]) ** 2 + (vy - s["y"]) ** 2 > (s["long_mm"] / 2 + 9) ** 2 for s in spec["keep_clear"]):
-                canvas.paint(
-                    canvas.shape(vx + dx, vy + dy, radius * anatomy.uniform(1, 5), radius, angle=turn), -40, lungs[side]
-                )
+            length = radius * anatomy.uniform(1, 4.5)
+            if all((vx - tx) ** 2 + (vy - ty) ** 2 > reach**2 for tx, ty, reach in taken):
+                taken.append((vx, vy, 15.0))
+                canvas.paint(canvas.shape(vx + dx, vy + dy, length, radius, angle=turn), -40, lungs[side])
     for lesion in spec.get("lesions", ()):
         paint_lesion(canvas, lesion, dx, dy)
     return canvas
