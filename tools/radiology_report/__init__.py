@@ -1,0 +1,1 @@
+"""Reading studies with priors and writing structured reports."""
