@@ -4,7 +4,7 @@ from typing import Literal
 
 from healthgym.toolkit import Toolkit, tool
 
-Alert = Literal["large_pneumothorax", "high_risk_qtc", "hyperparasitaemia", "proliferative_retinopathy"]
+Alert = Literal["large_pneumothorax", "high_risk_qtc", "malaria_parasites", "proliferative_retinopathy"]
 
 
 class ActionTools(Toolkit):

@@ -129,9 +129,9 @@ def _evidence(reading: Reading) -> tuple[Evidence, ...]:
     seen = tuple(
         Evidence(
             any_of=(f"{PATIENT}.viewed.{image_id}", f"{PATIENT}.measured.{image_id}.{what}"),
-            label=f"image {image_id} viewed or measured",
+            label=f"{what} of image {image_id}",
         )
-        for image_id, what in dict(reading.measured).items()
+        for image_id, what in reading.measured
     )
     return (Evidence(any_of=(f"{PATIENT}.request",), label="the request"), *seen)
 

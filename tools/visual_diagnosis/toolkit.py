@@ -8,8 +8,13 @@ from healthgym.toolkit import tool
 
 from ..evidence.toolkit import EvidenceToolkit
 from .action_tools import ActionTools
+from .blood_tools import BloodTools
 from .chest_tools import ChestTools
 from .compare_tools import CompareTools
+from .ecg_tools import EcgTools
+from .fundus_tools import FundusTools
+from .histology_tools import HistologyTools
+from .skin_tools import SkinTools
 
 Conclusion = Literal[
     "normal_heart_size", "cardiomegaly", "not_assessable",
@@ -28,7 +33,9 @@ Conclusion = Literal[
 """Every conclusion that a task may ask for; each task names its own few."""
 
 
-class VisualDiagnosisToolkit(ChestTools, CompareTools, ActionTools):
+class VisualDiagnosisToolkit(
+    ChestTools, SkinTools, FundusTools, BloodTools, EcgTools, HistologyTools, CompareTools, ActionTools
+):
     """Every tool of the domain."""
 
     domain = "visual_diagnosis"

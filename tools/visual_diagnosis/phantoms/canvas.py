@@ -1,7 +1,11 @@
 """What every phantom is drawn with: soft shapes, texture, colour."""
 
+from itertools import pairwise
+
 import numpy as np
 import numpy.typing as npt
+
+from healthgym.errors import ContentError
 
 Field = npt.NDArray[np.float64]
 Pixels = npt.NDArray[np.uint8]
@@ -46,7 +50,7 @@ def ellipse(
 def polyline(y: Field, x: Field, points: npt.NDArray[np.float64], width_px: float) -> Field:
     """Return the coverage of a line through `points`, (n, 2) rows and columns."""
     nearest = np.full(y.shape, np.inf)
-    for (y0, x0), (y1, x1) in zip(points[:-1], points[1:], strict=True):
+    for (y0, x0), (y1, x1) in pairwise(points):
         length = (y1 - y0) ** 2 + (x1 - x0) ** 2
         along = np.clip(((y - y0) * (y1 - y0) + (x - x0) * (x1 - x0)) / max(length, 1e-9), 0.0, 1.0)
         nearest = np.minimum(nearest, np.hypot(y - y0 - along * (y1 - y0), x - x0 - along * (x1 - x0)))
@@ -88,7 +92,7 @@ def scatter(
     taken: list[tuple[float, float]],
     allowed: npt.NDArray[np.bool_] | None = None,
 ) -> list[tuple[float, float]]:
-    """Return up to `count` centres at least `gap_px` from each other and from `taken`, which grows.
+    """Return `count` centres at least `gap_px` from each other and from `taken`, which grows.
 
     Args:
         rng: Randomness.
@@ -98,9 +102,12 @@ def scatter(
         gap_px: Least distance between centres.
         taken: Centres already used.
         allowed: Mask of where a centre may lie; anywhere when None.
+
+    Raises:
+        ContentError: There is no room for so many; what is drawn must be what the chart says.
     """
     found: list[tuple[float, float]] = []
-    for _ in range(count * 60):
+    for _ in range(count * 400):
         if len(found) == count:
             break
         spot = (float(rng.uniform(low[0], high[0])), float(rng.uniform(low[1], high[1])))
@@ -109,4 +116,6 @@ def scatter(
         if all((spot[0] - other[0]) ** 2 + (spot[1] - other[1]) ** 2 >= gap_px**2 for other in taken):
             found.append(spot)
             taken.append(spot)
+    if len(found) < count:
+        raise ContentError(f"a phantom has room for {len(found)} of {count} things, {gap_px:g} px apart; draw fewer")
     return found
