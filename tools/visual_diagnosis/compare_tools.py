@@ -1,14 +1,19 @@
 """Compares an image with an earlier one of the same kind."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from healthgym.errors import ToolError
 from healthgym.toolkit import tool
 
 from .images import Image
 from .look_tools import LookTools
+from .measures.blood import red_cells
 from .measures.chest import cardiothoracic, opacities
+from .measures.ecg import intervals, rhythm
+from .measures.fundus import cup_disc, red_lesions
+from .measures.histology import nuclei
 from .measures.quality import quality
+from .measures.skin import size
 
 
 class CompareTools(LookTools):
@@ -38,11 +43,32 @@ class CompareTools(LookTools):
 
 def _pairs(before: Image, now: Image) -> Iterator[tuple[str, str, int, float, float]]:
     """Yield name, unit, digits and both values of what images of this kind are compared by."""
-    old, new = (image.measure(quality) for image in (before, now))
-    yield "contrast", "", 2, old["contrast"], new["contrast"]
-    if now.kind == "chest_film":
-        yield "heart", " mm", 0, before.measure(cardiothoracic)["heart_mm"], now.measure(cardiothoracic)["heart_mm"]
-        largest = [
-            max((item["diameter_mm"] for item in image.measure(opacities)), default=0.0) for image in (before, now)
-        ]
-        yield "largest opacity", " mm", 0, largest[0], largest[1]
+    for name, unit, digits, measure in (*FOR_ALL, *BY_KIND.get(now.kind, ())):
+        yield name, unit, digits, measure(before), measure(now)
+
+
+def _largest_opacity(image: Image) -> float:
+    return max((float(item["diameter_mm"]) for item in image.measure(opacities)), default=0.0)
+
+
+def _blots(image: Image) -> float:
+    return float(sum(image.measure(red_lesions)["blots"]))
+
+
+Row = tuple[str, str, int, Callable[[Image], float]]
+FOR_ALL: tuple[Row, ...] = (("contrast", "", 2, lambda image: image.measure(quality)["contrast"]),)
+BY_KIND: Mapping[str, tuple[Row, ...]] = {
+    "chest_film": (
+        ("heart", " mm", 0, lambda image: image.measure(cardiothoracic)["heart_mm"]),
+        ("largest opacity", " mm", 0, _largest_opacity),
+    ),
+    "skin_lesion": (("area", " mm2", 1, lambda image: image.measure(size)["area_mm2"]),),
+    "fundus": (("blots", "", 0, _blots), ("cup-disc ratio", "", 2, lambda image: image.measure(cup_disc)["ratio"])),
+    "ecg_strip": (
+        ("rate", "/min", 0, lambda image: image.measure(rhythm)["rate_per_min"]),
+        ("QT", " ms", 0, lambda image: image.measure(intervals)["qt_ms"]),
+    ),
+    "blood_film": (("red cells", "", 0, lambda image: float(len(image.measure(red_cells)))),),
+    "histology": (("positive nuclei", "", 0, lambda image: float(image.measure(nuclei)["positive"])),),
+}
+"""What images of a kind are compared by, beside what all are."""

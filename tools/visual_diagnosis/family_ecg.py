@@ -58,8 +58,12 @@ def ecg_rhythm_strip(draw: Draw) -> Case:
     if rhythm == "atrial_fibrillation":
         truth |= {"rr_spread": uniform(rng, 0.28, 0.4, 2), "qt_ms": round(min(380.0, 0.50 * rr), 1)}
     else:
-        pr = uniform(rng, 232, 280) if rhythm == HELD_OUT_RHYTHM else uniform(rng, 124, 172)
-        truth |= {"pr_ms": pr, "qt_ms": round(min(float(rng.uniform(385, 420)) * (rr / 1000) ** 0.5, rr - pr - 95), 1)}
+        pr = (
+            uniform(rng, 232, 280)
+            if rhythm == HELD_OUT_RHYTHM
+            else uniform(rng, 122, 136 if rhythm == "sinus_tachycardia" else 172)
+        )
+        truth |= {"pr_ms": pr, "qt_ms": round(min(float(rng.uniform(385, 420)) * (rr / 1000) ** 0.5, rr - pr - 65), 1)}
     images = {"strip-0": strip(draw, difficulty, truth)}
     notes: tuple[str, ...] = ()
     if difficulty == "hard":

@@ -28,7 +28,9 @@ class LookTools(Toolkit):
                 found = image_of(chart.patient_id, image_id, entries[image_id])
                 if kinds and found.kind not in kinds:
                     wanted = " or ".join(KIND_NAMES[kind] for kind in kinds)
-                    raise ToolError(f"{image_id} is a {KIND_NAMES[found.kind]}; this tool measures a {wanted}.")
+                    raise ToolError(
+                        f"{image_id} shows another kind of thing ({KIND_NAMES[found.kind]}); this tool measures: {wanted}."
+                    )
                 return found
             known += entries
         raise ToolError(f"No image {image_id[:40]!r}.{nearest(image_id[:40], known)}")

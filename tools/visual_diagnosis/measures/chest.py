@@ -53,7 +53,7 @@ def cardiothoracic(pixels: npt.NDArray[np.uint8], mm_per_px: float) -> dict[str,
     heart = (rows >= rows[len(rows) // 2]) & (rows <= _dome_row(lungs.right))
     if not heart.any():
         raise ToolError("The heart's borders are hidden on this image. View it instead.")
-    heart_px = np.percentile(midline - inner_right[heart], 92) + np.percentile(inner_left[heart] - midline, 92) - 1
+    heart_px = np.percentile(midline - inner_right[heart], 80) + np.percentile(inner_left[heart] - midline, 80) - 1
     thorax_px = (outer_left - outer_right).max() + 1
     return {
         "heart_mm": float(heart_px * mm_per_px),
@@ -127,7 +127,9 @@ def _rim_px(lungs: Lungs, mask: Mask, outwards: int) -> float:
     """Return the width of the air between wall and lung at mid-height; 0 when the dark runs nowhere from the wall."""
     rows = np.nonzero(mask.any(1))[0]
     middle = int((rows[0] + rows[-1]) / 2)
-    dark = 0.62 * float(np.median(lungs.smooth[mask & (lungs.smooth < lungs.level)]))
+    dark = 0.58 * max(
+        float(np.median(lungs.smooth[side & (lungs.smooth < lungs.level)])) for side in (lungs.right, lungs.left)
+    )
     widths = []
     for row in range(middle - 12, middle + 13):
         columns = np.nonzero(mask[row])[0]

@@ -116,7 +116,7 @@ def _median(values: Sequence[float]) -> float:
 def _walk(trace: Trace, r: int, step: int) -> float:
     """Return the column where the complex ends on one side: the last of those whose ink is higher than the line's."""
     last, column = r, r
-    while 0 < column + step < len(trace.mv) - 1 and abs(column - r) < 16:
+    while 0 < column + step < len(trace.mv) - 1 and abs(column - r) < 10:
         column += step
         if trace.extent_px[column] > trace.line_px + 1.2 or abs(trace.mv[column]) > 0.075:
             last = column

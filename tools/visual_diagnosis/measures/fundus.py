@@ -70,7 +70,7 @@ def bright_lesions(pixels: npt.NDArray[np.uint8], mm_per_px: float) -> dict[str,
     colours, field = _channels(pixels)
     bright = field & (colours[..., 1] > 1.45 * _ground(colours[..., 1])) & (colours[..., 1] > 110)
     disc = image.binary_opening(bright, structure=skimage("morphology").disk(6))
-    bright &= ~image.binary_dilation(disc, iterations=26)
+    bright &= image.distance_transform_edt(~disc) > 30
     labels, count = image.label(image.binary_opening(bright))
     areas = image.sum_labels(bright, labels, np.arange(1, count + 1)) if count else np.array([])
     spots = areas[(areas >= 4) & (areas < 120)]

@@ -17,7 +17,9 @@ LINE_PX = 1.8
 PAPER, THIN, THICK, INK = (255.0, 240.0, 236.0), (250.0, 208.0, 204.0), (240.0, 166.0, 164.0), (24.0, 24.0, 36.0)
 TANGENT = 0.25 + 1 / (2 * np.pi)
 """Where the tangent at a raised cosine's steepest point meets the baseline, from its peak, as a share of its width."""
-P_WIDTH_S, T_WIDTH_S = 0.10, 0.17
+P_WIDTH_S = 0.10
+T_SHARE = 0.42
+"""Width of the T wave as a share of QT."""
 
 Signal = npt.NDArray[np.float64]
 
@@ -61,8 +63,8 @@ def _signal(truth: Mapping[str, Any], at_s: Signal, rng: np.random.Generator) ->
     r_mv, t_mv, p_mv = (float(truth.get(name, usual)) for name, usual in (("r_mv", 1.1), ("t_mv", 0.3), ("p_mv", 0.13)))
     for onset in onsets_s(truth):
         signal += _qrs(at_s - onset, truth["qrs_ms"] / 1000, r_mv)
-        peak = onset + truth["qt_ms"] / 1000 - TANGENT * T_WIDTH_S
-        signal += t_mv * _bump(at_s - peak, T_WIDTH_S)
+        t_width = T_SHARE * truth["qt_ms"] / 1000
+        signal += t_mv * _bump(at_s - onset - truth["qt_ms"] / 1000 + TANGENT * t_width, t_width)
         if "pr_ms" in truth:
             signal += p_mv * _bump(at_s - (onset - truth["pr_ms"] / 1000 + TANGENT * P_WIDTH_S), P_WIDTH_S)
     if "pr_ms" not in truth:

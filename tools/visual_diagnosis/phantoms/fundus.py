@@ -90,7 +90,7 @@ def _lesions(
     """Paint dots, blots and exudates, clear of vessels, disc, fovea and the border."""
     free = blur((vessels > 0.05).astype(float), 4.0) < 0.05
     free &= np.hypot(y - CENTRE, x - CENTRE) < FIELD_PX - 16
-    free &= np.hypot(y - disc[0], x - disc[1]) > 42
+    free &= np.hypot(y - disc[0], x - disc[1]) > 54
     free &= np.hypot(y - fovea[0], x - fovea[1]) > 16
     if truth.get("preretinal"):
         free &= ~((y > CENTRE + 46) & (y < CENTRE + 104))
