@@ -233,7 +233,7 @@ def _case(draw: Draw, settings: Mapping[str, Any], items: Sequence[Sequence[str]
         for name in images
     )
     prompt = (
-        f"{settings['question']} Label each of the {len(images)} images of P1 ({', '.join(images)}) with one of: "
+        f"{settings['question']} Label each of the {len(images)} images of P1 with one of: "
         f"{', '.join(settings['labels'])}."
     )
     task = Task(
