@@ -8,6 +8,7 @@ import typer
 from healthgym.authoring.chart_page import write_chart_page
 from healthgym.authoring.domain_page import write_domain_pages
 from healthgym.cli.output import Json, console, print_json, table
+from healthgym.cli.task_page import write_gallery_pages, write_page
 from healthgym.errors import NotRegistered
 from healthgym.registry import Domain, domain_names, load_domain
 from healthgym.tasks import SPLITS, AnswerField, Suite, load_suite
@@ -133,12 +134,23 @@ def show_task(
     task_id: Annotated[str, typer.Argument(help="As listed by healthgym tasks.")],
     domain: DomainOption = None,
     solution: Annotated[bool, typer.Option(help="Show the gold answer and the oracle's calls.")] = True,
+    open_page: Annotated[
+        bool, typer.Option("--open", help="Write a page with the task's images and open it; with --out, write it only.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="HTML file of the page with the task's images.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show one task: prompt, tools, criteria, dangers and the solution that proves it."""
+    """Show one task: prompt, tools, criteria, dangers and the solution that proves it.
+
+    Example: healthgym tasks show visual_diagnosis/heart_size/train/0000 --open
+    """
     suite = load_suite(domain) if domain else load_suite()
     task = suite.task(task_id)
     home: Domain = suite.domains[task.domain]
+    if open_page or out is not None:
+        return write_page(suite.case(task_id), home, out, solution=solution, as_json=as_json)
     if as_json:
         value = task.to_dict()
         value["tools"] = list(task.tools or home.tools)
@@ -225,6 +237,29 @@ def charts(
     Example: healthgym tasks charts triage_emergency --sample 20 --out charts.html
     """
     console.print(str(write_chart_page(load_domain(domain), out, sample=sample, seed=seed)), soft_wrap=True)
+
+
+@tasks_app.command("gallery")
+def gallery(
+    domain: Annotated[str, typer.Option("--domain", "-d", help="Registered name or folder of a domain with images.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the pages, one a kind of image.")],
+    split: SplitOption = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Tasks a page.")] = 12,
+    as_json: Json = False,
+) -> None:
+    """Write pages that show the images of a domain's tasks with their golds, one page a kind of image.
+
+    Example: healthgym tasks gallery --domain visual_diagnosis --out gallery
+    """
+    if split is not None and split not in SPLITS:
+        raise NotRegistered.named("split", split, SPLITS)
+    suite, home = load_suite(domain), load_domain(domain)
+    pages = write_gallery_pages(list(suite.cases(home.name, split)), home, out, limit)
+    if as_json:
+        return print_json({"pages": [str(page) for page in pages]})
+    for page in pages:
+        console.print(f"wrote {page}", markup=False, soft_wrap=True)
+    return None
 
 
 def _item(suite: Suite, task_id: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ SPLITS = ("train", "val", "test", "test_ood")
 @pytest.mark.parametrize(
     "command",
     [
-        ["domains"], ["tools"], ["tasks"], ["tasks", "show"], ["play"], ["validate"], ["train"], ["report"],
+        ["domains"], ["tools"], ["tasks"], ["tasks", "show"], ["tasks", "gallery"], ["play"], ["validate"], ["train"], ["report"],
         ["new", "domain"], ["new", "tool"], ["new", "task"], ["kb", "build"], ["kb", "info"], ["kb", "search"],
     ],
     ids=" ".join,

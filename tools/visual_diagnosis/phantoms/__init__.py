@@ -1,0 +1,1 @@
+"""Synthetic images drawn from the chart's truth, one module a kind."""
