@@ -28,6 +28,7 @@ BREAST_ADVICE = {1: "routine", 2: "routine", 3: "mammogram_6_months", 4: "biopsy
 def mammography(draw: Draw) -> Case:
     """Two views of both breasts: quadrant, margin or shape, change, BI-RADS. Calcifications only in test_ood."""
     difficulty = pick_difficulty(draw)
+    lesion: Any
     if draw.split == "test_ood":
         lesion, feature = "calcifications", pick(draw, ("coarse", "round", "fine_linear_branching"))
     else:
@@ -42,7 +43,9 @@ def mammography(draw: Draw) -> Case:
             ),
         )
     months = 0 if difficulty == "easy" or lesion == "calcifications" else pick(draw, (12, 30))
-    course = pick(draw, ("stable", "stable", "enlarged")) if months and feature == "circumscribed" else "first_seen"
+    course: Any = (
+        pick(draw, ("stable", "stable", "enlarged")) if months and feature == "circumscribed" else "first_seen"
+    )
     category = bi_rads_category(
         lesion, feature if lesion == "mass" else "circumscribed", feature if lesion == "calcifications" else "coarse", course, months
     )  # fmt: skip

@@ -141,7 +141,7 @@ def mass_response(draw: Draw) -> Case:
     now = round(before * (1 + float(rng.uniform(*change))), 1)
     side = "left" if rng.random() < 0.5 else "right"
     place, thorax = (uniform(rng, 0, 1, 2), uniform(rng, 0.1, 0.9, 2)), uniform(rng, 272, 302)
-    shared = {"side": side, "mass_at": place, "thorax_mm": thorax}
+    shared: dict[str, Any] = {"side": side, "mass_at": place, "thorax_mm": thorax}
     images = {
         "film-0": film(draw, difficulty, mass_mm=now, **shared),
         "film-prior": film(draw, difficulty, taken="3 months ago, baseline", mass_mm=before, **shared),

@@ -111,7 +111,7 @@ def _largest(mask: Mask) -> Mask:
 
 
 def _outside(
-    mask: Mask, dy: npt.NDArray[np.float64], dx: npt.NDArray[np.float64], cy: float, cx: float, angle: float
+    mask: Mask, dy: npt.NDArray[np.floating], dx: npt.NDArray[np.floating], cy: float, cx: float, angle: float
 ) -> float:
     """Return the share of pixels whose mirror image about the axis at `angle` lies outside the mask."""
     cos, sin = np.cos(2 * angle), np.sin(2 * angle)
