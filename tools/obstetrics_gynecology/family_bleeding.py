@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from healthgym.tasks import Call, Case, Deadline, task_family
 from healthgym.tasks.families import Draw
-from healthgym.world import Allergy, Finding, Event
+from healthgym.world import Allergy, Event, Finding
 
 from ..scores.obstetric_haemorrhage import bleeding_stage, has_abnormal_vital_signs
 from .cases import COUNTS, done, make_case, read, record_read, scenario, seen, whole
