@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from healthgym.tasks import Call, Case, Deadline, task_family
 from healthgym.tasks.families import Draw
-from healthgym.world import Allergy, Event
+from healthgym.world import Allergy, Event, Finding
 
 from ..scores.obstetric_haemorrhage import bleeding_stage, has_abnormal_vital_signs
 from .cases import COUNTS, done, make_case, read, record_read, scenario, seen, whole
@@ -133,7 +133,7 @@ def _measures(draw: Draw, stage: int, hypertensive: bool) -> tuple[int, int, int
     return whole(draw, 14, 28) * 50, whole(draw, 114, 130), whole(draw, 88, 104)
 
 
-def _findings(cause: str) -> list[object]:
+def _findings(cause: str) -> list[Finding]:
     texts = {
         "womb": "Womb soft, above the navel." if cause == "atony" else "Womb firm at the navel.",
         "placenta": "Placenta: a lobe is missing." if cause == "retained_tissue" else "Placenta complete.",
