@@ -106,7 +106,7 @@ def category_of(state: Mapping[str, Any]) -> str:
     """Return the category of a tracing kept in a chart."""
     dips = state.get("dips")
     kind = deceleration_kind(dips["onset_s"], dips["lag_s"], dips["duration_s"]) if dips else "none"
-    recurrent = dips["count"] * 2 >= state["contractions"] * 2 if dips else False
+    recurrent = dips is not None and dips["count"] >= state["contractions"]  # of twice as many in 20 minutes
     return tracing_category(
         state["baseline"], variability_of(state["amplitude"]), kind, recurrent, bool(state.get("sinusoidal"))
     )

@@ -1,5 +1,6 @@
 """The first drug that suits: by point of pregnancy, allergy and illness."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,6 @@ from healthgym.tasks.families import Draw
 from healthgym.world import Allergy, Chart
 
 from .cases import COUNTS, done, make_case, pick, read, record_read, scenario, whole
-from .hazards import is_severe
 from .reference_tools import trimester
 from .tables import table
 from .women import woman
@@ -111,8 +111,19 @@ def suits(chart: Chart, item: dict[str, Any]) -> bool:
     is_in_time = weeks is None or first <= int(weeks + 0.05) <= last
     harms = weeks is not None and "weeks" not in item and drug.avoid_in_trimester(trimester(weeks))
     forbidden = {*item.get("not_with", ()), *drug.contraindications}
-    allergic = any(cross_reactive(a.substance, drug.id) and is_severe(a.reaction, drug.id) for a in chart.allergies)
+    allergic = any(cross_reactive(a.substance, drug.id) or is_ruled_out_by_penicillin(a, item) for a in chart.allergies)
     return is_in_time and not harms and not forbidden & set(chart.comorbidities) and not allergic
+
+
+def is_ruled_out_by_penicillin(allergy: Allergy, item: Mapping[str, Any]) -> bool:
+    """Say whether a grave reaction to a penicillin rules out a drug that does not cross-react.
+
+    Source: ACOG committee opinion 797, 2020: cefazolin only after reactions of low risk.
+    """
+    return (
+        allergy.reaction in item.get("not_after", ())
+        and cross_reactive(allergy.substance, "benzylpenicillin") is not None
+    )
 
 
 def _finding(indication: str) -> str:

@@ -1,6 +1,7 @@
 """Obstetrics and gynaecology: golds worked by hand, harm that shows, and a proof on a sample."""
 
 from collections import Counter
+from dataclasses import replace
 from functools import lru_cache
 
 import pytest
@@ -93,6 +94,8 @@ def test_the_first_suitable_drug_follows_week_allergy_and_illness():
     assert first_suitable(woman(10.0, allergy="cephalosporin"), "urinary_infection") == "fosfomycin"
     assert first_suitable(woman(30.0, ("asthma",)), "hypertension_long_term") == "nifedipine"
     assert first_suitable(woman(39.0, allergy="penicillin"), "streptococcus_b_in_labour") == "vancomycin"
+    rash = replace(woman(39.0), allergies=(Allergy(substance="penicillin", reaction="rash"),))
+    assert first_suitable(rash, "streptococcus_b_in_labour") == "cefazolin"
 
 
 def test_the_hypertension_protocol():
