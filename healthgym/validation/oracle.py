@@ -79,10 +79,19 @@ def prove_repeatable(case: Case, domain: Domain, log: FailureLog) -> None:
         )  # fmt: skip
 
 
-def prove_prompts(cases: Iterable[Case], domain: Domain, log: FailureLog) -> None:
-    """Log prompts that tell the gold: its text without any other option's, or a number with its unit or field name."""
+def prove_prompts(
+    cases: Iterable[Case], domain: Domain, log: FailureLog, *, known: Iterable[Case] | None = None
+) -> None:
+    """Log prompts that tell the gold: its text without any other option's, or a number with its unit or field name.
+
+    Args:
+        cases: Their prompts are looked at.
+        domain: Theirs.
+        log: Receives what was found.
+        known: Cases whose golds are the other options; `cases` when None.
+    """
     listed = list(cases)
-    options = _options(listed, domain)
+    options = _options(listed if known is None else known, domain)
     for case in listed:
         task = case.task
         for name, field in task.criteria.answer.items():
@@ -122,8 +131,15 @@ def _told(name: str, gold: Any, unit: str, options: set[str], task: Task) -> str
     golds = [text for text in _texts(gold) if len(text) >= MIN_TEXT and text not in COMMON]
     if not golds or not all(_says(prompt, text) for text in golds):
         return ""
-    others = any(_says(prompt, text) for text in options - set(golds) if not any(text in given for given in golds))
+    others = any(_says(_without(prompt, golds, text), text) for text in options - set(golds))
     return "" if others else " + ".join(golds)
+
+
+def _without(prompt: str, golds: list[str], option: str) -> str:
+    """Return the prompt without the golds that contain an option: "diabetes" in "no diabetes" names no other option."""
+    for gold in golds:
+        prompt = prompt.replace(gold, " ") if option in gold else prompt
+    return prompt
 
 
 def _is_one_of_many(words: str, unit: str, prompt: str) -> bool:

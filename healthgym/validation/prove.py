@@ -19,6 +19,8 @@ from healthgym.world import Services
 MAX_ATTACKER_SUCCESS = 0.05
 MAX_ATTACKER_REWARD = 0.25
 SEED = 20_240
+FIRST_CASES = 30
+"""Cases of a family whose golds are gathered as the answers that could have been."""
 
 Progress = Callable[[str, int, int], None]
 """Told what is being proved, how many tasks are done, and how many there are."""
@@ -44,7 +46,9 @@ def validate(
     pool = ValuePool.from_tasks(case.task for case in cases)
     trials = ToolTrials(domain, pool, log, services)
     oracle_min = _prove_tasks(cases, domain, trials, log, tell, services)
-    prove_prompts(cases, domain, log)
+    # A small sample holds too few of the other answers to tell a prompt that lists them all from one that tells the gold.
+    wider = cases if sample is None else [*cases, *_first_cases(domain)]
+    prove_prompts(cases, domain, log, known=wider)
     attackers = _attack(Field(domain, cases, pool), log, tell, services)
     return {
         "tasks": len(cases),
@@ -75,6 +79,15 @@ def _cases(domain: Domain, sample: int | None, log: FailureLog, tell: Progress) 
     if not cases:
         log.add("family", "(all)", "the domain has no tasks", "Give a task family counts above 0.")
     return cases
+
+
+def _first_cases(domain: Domain) -> list[Case]:
+    """Generate the first cases of each family in a row: families that deal their answers out by index show them all."""
+    return [
+        family.case(domain.name, "train", index)
+        for family in domain.families.values()
+        for index in range(min(FIRST_CASES, family.counts.get("train", 0)))
+    ]
 
 
 def _prove_tasks(

@@ -261,3 +261,12 @@ def test_a_gold_that_rests_on_what_no_call_shows_is_found(spoiled):
     )
     found = failure(result, "family", "no call of the oracle shows")
     assert "their golds are" in json.dumps(found)
+
+
+def test_an_option_inside_the_gold_counts_only_where_it_stands_by_itself():
+    from healthgym.validation.oracle import _without
+
+    prompt = "submit one of no diabetes, diabetes"
+    assert _without(prompt, ["no diabetes"], "diabetes") == "submit one of  , diabetes"
+    assert _without("there is no diabetes", ["no diabetes"], "diabetes") == "there is  "
+    assert _without(prompt, ["diabetes"], "no diabetes") == prompt
