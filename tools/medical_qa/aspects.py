@@ -18,14 +18,6 @@ SECTION: Mapping[Aspect, str] = {
     "monitoring": ":handling",
 }
 """Which passage of a drug holds an aspect: what follows "drug:<id>" in its id."""
-SEARCH_WORDS: Mapping[Aspect, str] = {
-    "use_and_dose": "use and dose usual adult dose",
-    "kidneys_and_liver": "use and dose creatinine clearance",
-    "pregnancy_and_lactation": "safety pregnancy breastfeeding",
-    "risks": "safety effects",
-    "metabolism": "metabolism and monitoring",
-    "monitoring": "metabolism and monitoring",
-}
 IN_MONOGRAPH: frozenset[Aspect] = frozenset({"use_and_dose"})
 """Aspects that the brief monograph shows whole."""
 

@@ -91,7 +91,7 @@ def _naming(draw: Draw, condition: Condition, findings: str, clue: str) -> Quest
     coded = replace(code_fact(condition.id), label="the overview of that condition")
     first = load().symptoms if condition.key_findings[0] in load().symptoms else load().signs
     narrow = Call("conditions_with_finding", finding=first[condition.key_findings[0]].text)
-    search = (narrow, Call("search_evidence", query=asked[:380], k=2 * HITS))
+    search = (narrow, Call("search_evidence", query=asked[:380], k=HITS))
     return Question(
         names={"findings": findings, "clue": f"; {clue}" if clue else ""},
         lookups=(replace(described, search=search), coded),

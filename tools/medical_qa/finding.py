@@ -8,10 +8,10 @@ from healthgym.knowledge_base.pharmacology import load_drugs
 from healthgym.knowledge_base.render import passages
 from healthgym.tasks import Call
 
-from .aspects import IN_MONOGRAPH, SEARCH_WORDS, SECTION, Aspect
+from .aspects import IN_MONOGRAPH, SECTION, Aspect
 from .questions import Lookup
 
-HITS = 5
+HITS = 10
 """How many hits an oracle asks for."""
 
 
@@ -49,15 +49,30 @@ def by_search(label: str, query: str, passage: str, source: str, *also: str) -> 
 
 
 def drug_fact(drug: str, aspect: Aspect, words: str = "") -> Lookup:
-    """Return how to find one aspect of a drug's monograph; `words` stand in the passage where the fact does."""
+    """Return how to find one aspect of a drug's monograph; `words` stand in the passage where the fact does.
+
+    Safety passages share most of their words with the many passages on pairs, so that a search brings them up late: these,
+    and what no passage or any of several may say, are read through the monograph's aspects.
+    """
     monograph = load_drugs()[drug]
     label, name = f"{aspect.replace('_', ' ')} of {monograph.name}", f"drug:{drug}{SECTION[aspect]}"
     also = [f"kb.aspect.{drug}.{aspect}"] + ([f"kb.drug.{drug}"] if aspect in IN_MONOGRAPH else [])
-    if not words and len(parts_of(name)) != 1:  # nothing written, or what is missing may be in any part
-        call = Call("drug_aspect", drug=monograph.name, aspect=aspect)
-        return Lookup(label=label, keys=tuple(also), read=(call,), source=monograph.source)
-    query = f"{monograph.name} {SEARCH_WORDS[aspect]}"
-    return by_search(label, query, passage_saying(name, words), monograph.source, *also)
+    is_searched = SECTION[aspect] != ":safety" and (words or len(parts_of(name)) == 1)
+    if is_searched:
+        return by_search(label, _query(drug, aspect), passage_saying(name, words), monograph.source, *also)
+    if words or len(parts_of(name)) == 1:
+        also.append(f"kb.passage.{passage_saying(name, words)}")
+    call = Call("drug_aspect", drug=monograph.name, aspect=aspect)
+    return Lookup(label=label, keys=tuple(also), read=(call,), source=monograph.source)
+
+
+def _query(drug: str, aspect: Aspect) -> str:
+    """Return the words that bring up a drug's passage ahead of those on pairs: its name twice, what it is and what it is for."""
+    monograph = load_drugs()[drug]
+    if SECTION[aspect]:
+        return f"{monograph.name} metabolism and monitoring"
+    kind = f"{' '.join(monograph.classes)}; for {' '.join(monograph.indications)}".replace("_", " ")
+    return f"{monograph.name} {monograph.name}: {kind}; route; usual adult dose mg a day"
 
 
 def pair_fact(a: str, b: str) -> Lookup:

@@ -18,6 +18,9 @@ from .finding import limits_key, pair_key, parts_of
 from .questions import FOLDER
 
 MAX_CONDITIONS = 8
+_PLAIN = frozenset(
+    {"a", "an", "the", "of", "in", "on", "one", "with", "and", "or", "to", "has", "have", "severe", "very"}
+)
 
 
 class LookupTools(Toolkit):
@@ -112,7 +115,7 @@ class LookupTools(Toolkit):
         Args:
             finding: For example neck stiffness.
         """
-        asked = set(finding.lower().replace(",", " ").split())
+        asked = set(finding.lower().replace(",", " ").split()) - _PLAIN
         ranked = sorted((-score, name) for name, score in _scores(frozenset(asked)).items() if score > 0)
         if not ranked:
             raise ToolError(f"No condition has a finding like {finding[:60]!r}. Use other words, or search_evidence.")
