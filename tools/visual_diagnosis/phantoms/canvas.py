@@ -50,10 +50,14 @@ def ellipse(
 def polyline(y: Field, x: Field, points: npt.NDArray[np.float64], width_px: float) -> Field:
     """Return the coverage of a line through `points`, (n, 2) rows and columns."""
     nearest = np.full(y.shape, np.inf)
+    reach = width_px / 2 + 1
     for (y0, x0), (y1, x1) in pairwise(points):
+        rows = slice(max(0, int(min(y0, y1) - reach)), max(0, int(max(y0, y1) + reach) + 2))
+        columns = slice(max(0, int(min(x0, x1) - reach)), max(0, int(max(x0, x1) + reach) + 2))
+        v, u, part = y[rows, columns], x[rows, columns], nearest[rows, columns]
         length = (y1 - y0) ** 2 + (x1 - x0) ** 2
-        along = np.clip(((y - y0) * (y1 - y0) + (x - x0) * (x1 - x0)) / max(length, 1e-9), 0.0, 1.0)
-        nearest = np.minimum(nearest, np.hypot(y - y0 - along * (y1 - y0), x - x0 - along * (x1 - x0)))
+        along = np.clip(((v - y0) * (y1 - y0) + (u - x0) * (x1 - x0)) / max(length, 1e-9), 0.0, 1.0)
+        np.minimum(part, np.hypot(v - y0 - along * (y1 - y0), u - x0 - along * (x1 - x0)), out=part)
     return ramp(nearest - width_px / 2)
 
 
