@@ -224,6 +224,17 @@ def test_a_tool_that_needs_an_order_time_and_a_shown_id_is_reached(spoiled):
     assert spoiled("toolkit.py", swaps=swaps)["failures"] == []
 
 
+def test_ids_that_one_tool_shows_in_plenty_hide_no_other_tools_id(spoiled):
+    # weigh_patient shows 40 ids of its own before order_level shows the one that read_level takes
+    many = 'return " ".join(f"[row-{n}]" for n in range(40)) + f"{patient_id} weighs'
+    swaps = [
+        ("from healthgym.toolkit import Toolkit, tool", "from healthgym.toolkit import Toolkit, ToolError, tool"),
+        ('\n    @tool(effect="submit")\n    def submit_dose(', LATE_TOOLS),
+        ('return f"{patient_id} weighs', many),
+    ]
+    assert spoiled("toolkit.py", swaps=swaps)["failures"] == []
+
+
 def test_a_gold_that_is_an_everyday_word_is_no_leak_in_the_prompt(spoiled):
     swaps = [
         ('            answer={"dose_mg"', '            answer={"note": AnswerField(gold="none"), "dose_mg"'),

@@ -210,9 +210,9 @@ def fit_dose_to_kidneys(draw: Draw) -> Case:
     limit = daily if band is None or (band.max_daily_mg is None and not band.avoid) else band.max_daily_mg or 0.0
     path = f"{pid}.daily_mg.{drug}"
     act: list[Call] = []
-    wanted: Any
+    wanted: Any = None
     if limit >= daily:
-        limit, wanted = daily, None
+        limit = daily
     elif limit == 0:
         wanted, act = 0, [Call("stop_order", patient_id=pid, drug=drug)]
     else:
