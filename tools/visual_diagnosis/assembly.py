@@ -62,8 +62,8 @@ def difficulty_of(draw: Draw) -> str:
 
 
 def turn(draw: Draw, options: Sequence[str]) -> str:
-    """Return the options by turns of three indices, so that every answer is equally common at every difficulty."""
-    return options[(draw.index // 3 + draw.index) % len(options)]
+    """Return the options by turns, so that every answer is equally common at every difficulty."""
+    return options[(draw.index // 3 + draw.index % 3) % len(options)]
 
 
 def uniform(rng: np.random.Generator, low: float, high: float, digits: int = 1) -> float:

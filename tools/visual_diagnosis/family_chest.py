@@ -37,7 +37,7 @@ def conclude_heart(ctr: float, view: str) -> str:
 def heart_size(draw: Draw) -> Case:
     """Is the heart enlarged on this film?"""
     difficulty, rng = difficulty_of(draw), draw.rng
-    gap = {"easy": (0.05, 0.12), "medium": (0.035, 0.12), "hard": (0.025, 0.09)}[difficulty]
+    gap = {"easy": (0.05, 0.14), "medium": (0.035, 0.13), "hard": (0.025, 0.11)}[difficulty]
     ctr = round(CTR_LIMIT + (1 if rng.random() < 0.5 else -1) * float(rng.uniform(*gap)), 3)
     view = "AP, lying" if rng.random() < (0.5 if difficulty == "hard" else 0.2) else "PA"
     images = {"film-0": film(draw, difficulty, view=view, ctr=ctr)}
@@ -49,7 +49,7 @@ def heart_size(draw: Draw) -> Case:
         conclusion=conclude_heart(ctr, view),
         options=HEART,
         value=round(ctr, 2),
-        tolerance=0.015,
+        tolerance=0.012,
         unit="",
         value_is="cardiothoracic ratio of today's film",
         look=(Call("cardiothoracic_ratio", image_id="film-0"),),
@@ -131,12 +131,12 @@ def mass_response(draw: Draw) -> Case:
     """How did a mass respond between two films?"""
     difficulty, rng = difficulty_of(draw), draw.rng
     response = turn(draw, RESPONSES)
-    before = uniform(rng, 30, 46) if response == "partial_response" else uniform(rng, 26, 34)
+    before = uniform(rng, 30, 46) if response == "partial_response" else uniform(rng, 23, 30)
     near = difficulty == "hard"
     change = {
-        "partial_response": (-0.48, -0.42) if near else (-0.58, -0.42),
+        "partial_response": (-0.50, -0.40) if near else (-0.62, -0.42),
         "stable_disease": (-0.18, 0.05) if near else (-0.12, 0.04),
-        "progressive_disease": (0.34, 0.38) if near else (0.34, 0.45),
+        "progressive_disease": (0.30, 0.42) if near else (0.32, 0.60),
     }[response]
     now = round(before * (1 + float(rng.uniform(*change))), 1)
     side = "left" if rng.random() < 0.5 else "right"
@@ -154,7 +154,7 @@ def mass_response(draw: Draw) -> Case:
         conclusion=conclude_response(before, now),
         options=RESPONSES,
         value=float(percent),
-        tolerance=6.0,
+        tolerance=4.0,
         unit="%",
         value_is="change of the diameter since baseline, negative when smaller,",
         side=side,

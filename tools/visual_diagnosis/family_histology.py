@@ -103,7 +103,7 @@ def eosinophil_count(draw: Draw) -> Case:
         conclusion=EOSINOPHILS[peak >= EOSINOPHILS_FROM],
         options=EOSINOPHILS,
         value=float(peak),
-        tolerance=1.0,
+        tolerance=0.5,
         unit="",
         value_is="eosinophils in the field that has most",
         look=tuple(Call("count_eosinophils", image_id=name) for name in images),

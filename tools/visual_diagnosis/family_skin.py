@@ -70,7 +70,7 @@ def skin_abcd(draw: Draw) -> Case:
         conclusion=wanted,
         options=CLASSES,
         value=score,
-        tolerance=0.12,
+        tolerance=0.05,
         unit="",
         value_is="total dermatoscopy score",
         look=(

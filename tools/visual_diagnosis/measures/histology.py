@@ -46,6 +46,6 @@ def eosinophils(pixels: npt.NDArray[np.uint8], mm_per_px: float) -> int:
     image, um2 = ndimage(), (1000 * mm_per_px) ** 2
     colours = _colours(pixels)
     bright = (colours[..., 0] - colours[..., 1] > 90) & (colours[..., 0] > 170)
-    labels, count = image.label(image.binary_closing(bright, iterations=3))
+    labels, count = image.label(image.binary_fill_holes(image.binary_closing(bright)))
     areas = image.sum_labels(np.ones_like(labels), labels, np.arange(1, count + 1)) * um2 if count else np.array([])
     return int((areas >= 45.0).sum())
