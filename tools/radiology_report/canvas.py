@@ -128,7 +128,7 @@ def smooth_noise(rng: np.random.Generator, shape: tuple[int, int], grain_px: flo
     return noise / (noise.std() + 1e-9)
 
 
-WOBBLES = {"smooth": (0.0, 0, 1), "lobulated": (0.22, 5, 1), "spiculated": (0.75, 9, 8)}
+WOBBLES = {"smooth": (0.0, 0, 1), "lobulated": (0.32, 5, 1), "spiculated": (0.75, 9, 8)}
 
 
 def paint_lesion(canvas: Canvas, lesion: Mapping[str, Any], dx: float, dy: float) -> None:

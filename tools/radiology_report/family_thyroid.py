@@ -78,13 +78,13 @@ def thyroid_nodule(draw: Draw) -> Case:
             ]
             evidence += measured([name])
             findings.append(
-                entry("nodule", location="_".join(spot), size_mm=item["long_mm"], descriptors=item["words"])
+                entry("nodule", location="_".join(spot), size_mm=item["size_mm"], descriptors=item["words"])
             )
     worst = max(nodules, key=lambda item: item["tirads"])
     return make_case(
         draw, who=patient(draw, 22, 84), title="Ultrasound of the thyroid", template="thyroid_us", images=images, findings=findings, evidence=evidence,
         request=pick(draw, ("Lump in the neck.", "Nodule felt on examination.", "Goitre.")), looks=looks, difficulty=difficulty,
-        condition="thyroid_nodule", category=f"TR{worst['tirads']}", follow_up=ti_rads_management(worst["tirads"], worst["long_mm"]),
+        condition="thyroid_nodule", category=f"TR{worst['tirads']}", follow_up=ti_rads_management(worst["tirads"], worst["size_mm"]),
         size_tolerance_mm=2.0,
     )  # fmt: skip
 
@@ -111,6 +111,7 @@ def _thyroid(draw: Draw, composition: Any, echo: Any, taller: bool, margin: Any,
     offset = -0.6 * size / 2 if composition == "mixed" else 0.0
     return {
         "x": 32, "y": 27, "value": ECHO_GREY[echo], "composition": composition, "foci": foci, "margin": margin,
-        "pattern_seed": int(draw.rng.integers(1, 10_000)), "long_mm": size, "short_mm": round(ratio * size, 1), "angle": 90.0 if taller else 0.0,
+        "pattern_seed": int(draw.rng.integers(1, 10_000)), "long_mm": round(size, 2), "short_mm": round(ratio * size, 1), "angle": 90.0 if taller else 0.0,
+        "size_mm": long_mm,
         "words": words, "tirads": level, "seed": {"x": 32 + offset, "y": 27.0 if offset else 27 + 0.25 * size * (1 if taller else ratio)},
     }  # fmt: skip

@@ -196,7 +196,7 @@ def measure_at(image: Image, x_mm: float, y_mm: float) -> Region:
     Raises:
         ToolError: The point lies outside the image, or nothing stands out there.
     """
-    _, measure, _ = imaging()
+    _, measure, ndimage = imaging()
     row, column = pixel_of(image, x_mm, y_mm)
     smooth, mask = prepare(image)
     level = float(np.median(smooth[mask]))
@@ -226,7 +226,8 @@ def measure_at(image: Image, x_mm: float, y_mm: float) -> Region:
         wide = measure.label(inside & (sign * (crop - level) > share * abs(outer - level)))
         radii.append(float(np.sqrt((wide == wide[seed]).sum() / np.pi)) * image.pixel_mm if wide[seed] else 0.0)
     edge_mm = max(0.0, radii[0] - radii[1])
-    solidity = float(item.solidity)
+    filled = ndimage.binary_fill_holes(body)  # bright foci inside are no part of the outline
+    solidity = float(measure.regionprops(filled.astype(int))[0].solidity)
     if solidity < RAGGED:
         item = measure.regionprops(_without_spicules(body).astype(int), intensity_image=crop)[0]
     region = _region(item, image, level, place, core_mm, _rim(image, crop, body, sign, level), edge_mm)

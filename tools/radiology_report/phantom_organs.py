@@ -114,10 +114,10 @@ def _thyroid_nodule(canvas: Canvas, lesion: Mapping[str, Any], dx: float, dy: fl
                     canvas.paint(canvas.shape(x + column + rng.uniform(-0.1, 0.1), y + row, 0.62, 0.6), 15)
     if lesion["foci"] == "punctate":
         for turn in range(7):
-            angle, far = 2.4 * turn, 0.2 + 0.08 * turn
+            angle, far = 2.4 * turn, 0.12 + 0.065 * turn
             canvas.paint(canvas.shape(x + far * rx * np.cos(angle), y + far * ry * np.sin(angle), 0.4, 0.4), 250)
     elif lesion["foci"] == "macrocalcification":
-        canvas.paint(canvas.shape(x - 0.3 * rx, y, 1.5, 1.1), 250)
+        canvas.paint(canvas.shape(x - 0.2 * rx, y, min(1.5, 0.28 * rx), min(1.1, 0.22 * rx)), 250)
     elif lesion["foci"] == "rim_calcification":
         canvas.paint(body, 250)
         canvas.paint(canvas.shape(x, y, rx - 0.9, ry - 0.9), lesion["value"])
