@@ -11,9 +11,9 @@ from healthgym.toolkit import Toolkit, tool
 from .arithmetic import evaluate
 from .units import convert
 
-_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+_NUMBER = re.compile(r"(?<![A-Za-z\d.])\d[\d,]*(?:\.\d+)?")
 _WORD = re.compile(r"[a-z][a-z0-9-]+")
-_SENTENCE = re.compile(r"(?<=[.;?!])\s+")
+_SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _PLAIN = frozenset({
     "the", "and", "for", "with", "from", "that", "this", "not", "are", "was", "its", "than", "when",
     "only", "may", "can", "has", "have", "into", "per", "day",
@@ -54,7 +54,7 @@ class WorkingTools(Toolkit):
         """
         passage = self._read_before(passage_id)
         sentence = max(_SENTENCE.split(passage.text), key=lambda text: _shared(claim, text))
-        numbers = [number for number in _numbers(claim) if number not in _numbers(sentence)]
+        numbers = [number for number in _numbers(claim) if number not in _numbers(f"{passage.title}. {sentence}")]
         lacking = sorted(_words(claim) - _words(f"{passage.title} {passage.text}"))
         parts = [f"Closest: {sentence}", f"Numbers not in it: {', '.join(numbers) or 'none'}."]
         parts.append(f"Words not in the passage: {', '.join(lacking[:12]) or 'none'}.")

@@ -7,6 +7,7 @@ import pytest
 from healthgym.errors import ToolError
 from healthgym.knowledge_base import load
 from healthgym.tools.medical_qa.arithmetic import evaluate
+from healthgym.tools.medical_qa.claims import near_numbers, numbered_sentences
 from healthgym.tools.medical_qa.toolkit import MedicalQaToolkit
 from healthgym.tools.medical_qa.units import conversions, convert
 from healthgym.world import World
@@ -130,6 +131,19 @@ def test_a_claim_is_held_against_a_passage_only_after_it_was_read(tools):
     assert "Numbers not in it: 20." in text(tools, "check_claim", **claim)
     said = {**claim, "claim": "Record a 12-lead ECG within 10 minutes of arrival"}
     assert "Numbers not in it: none." in text(tools, "check_claim", **said)
+
+
+def test_every_unaltered_guideline_sentence_passes_the_check_and_every_altered_one_is_caught(tools):
+    for name, items in numbered_sentences().items():
+        text(tools, "read_passage", passage_id=f"guideline:{name}")
+        for item in items:
+            checked = {"passage_id": f"guideline:{name}"}
+            assert "Numbers not in it: none." in text(
+                tools, "check_claim", claim=item.saying(item.number), **checked
+            ), name
+            for other in near_numbers(item):
+                said = text(tools, "check_claim", claim=item.saying(other), **checked)
+                assert f"Numbers not in it: {float(other):g}." in said, (name, other)
 
 
 def test_an_option_is_ruled_out_on_evidence_alone(tools):
