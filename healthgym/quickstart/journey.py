@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from healthgym.errors import ConfigError, MissingDependency
+from healthgym.quickstart.side_by_side import side_by_side
 
 if TYPE_CHECKING:
     from healthgym.training.config import RunConfig
@@ -53,11 +54,11 @@ def quickstart(out: Path, *, seed: int = 0, tell: Tell = lambda line: None) -> d
     results = _Results(out / "quickstart.json", seed)
     configs = {name: arm_config(name, seed) for name in ARMS}
     start = _warm_start(configs, out, tell)
-    results.measure("warm_start", start, configs["grpo_cosine"], out, tell)
-    for name, config in configs.items():
-        if name not in results.rows:
-            _train(name, config, out / name, tell)
-        results.measure(name, out / name / "model", config, out, tell)
+    if "warm_start" not in results.rows:
+        row = _measured("warm_start", start, configs["grpo_cosine"], tell)
+        results.keep({"warm_start": {**row, "hints_fired": 0, "teacher_updates": 0}})
+    left = [name for name in ARMS if name not in results.rows]
+    results.keep(side_by_side(run_arm, left, seed, out, tell=tell))
     results.add_seconds(time.monotonic() - started)
     return _finish(results, out)
 
@@ -94,14 +95,21 @@ def _warm_start(configs: Mapping[str, "RunConfig"], out: Path, tell: Tell) -> Pa
     return start
 
 
-def _train(name: str, config: "RunConfig", run_dir: Path, tell: Tell) -> None:
+def run_arm(name: str, seed: int, out: Path, *, tell: Tell) -> dict[str, Any]:
+    """Train one arm from the start that lies in its folder, measure it, and return its row."""
+    import torch
+
     from healthgym.cli.launch import launch
+
+    torch.set_num_threads(1)
+    config = arm_config(name, seed)
 
     def on_step(step: int, row: Mapping[str, float]) -> None:
         if step == 1 or step % 10 == 0:
             tell(f"{name}: step {step}/{config.optim.steps}, train success {row['episode/success']:.2f}")
 
-    launch(config, run_dir, on_step=on_step)
+    launch(config, out / name, on_step=on_step)
+    return {**_measured(name, out / name / "model", config, tell), **_counters(out / name)}
 
 
 class _Results:
@@ -121,14 +129,9 @@ class _Results:
                 )
             self.rows, self.seconds, self.is_complete = kept["rows"], kept["seconds"], kept["complete"]
 
-    def measure(self, name: str, model_folder: Path, config: "RunConfig", out: Path, tell: Tell) -> None:
-        """Measure one model on the held-out tasks, unless that was done before."""
-        if name in self.rows:
-            return
-        tell(f"measuring {name} on {EVAL_TASKS} held-out tasks")
-        result = _evaluate(model_folder, config)
-        counters = _counters(out / name) if name in ARMS else {"hints_fired": 0, "teacher_updates": 0}
-        self.rows[name] = {**result, **counters}
+    def keep(self, rows: Mapping[str, dict[str, Any]]) -> None:
+        """Add measured rows."""
+        self.rows.update(rows)
         self._save()
 
     def add_seconds(self, seconds: float) -> None:
@@ -145,8 +148,9 @@ class _Results:
         aside.replace(self.path)
 
 
-def _evaluate(model_folder: Path, config: "RunConfig") -> dict[str, Any]:
+def _measured(name: str, model_folder: Path, config: "RunConfig", tell: Tell) -> dict[str, Any]:
     """Measure a saved model with the training's own loop, budgets and temperature."""
+    tell(f"measuring {name} on {EVAL_TASKS} held-out tasks")
     from healthgym.cli.launch import measure
     from healthgym.tasks import load_suite
     from healthgym.training.models import load_saved
