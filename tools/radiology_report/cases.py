@@ -135,7 +135,10 @@ def make_case(
         },
         **who,
     )
-    each = {"size_mm": {"compare": "range", "tolerance": size_tolerance_mm}, "descriptors": {"compare": "set"}}
+    each: dict[str, dict[str, Any]] = {
+        "size_mm": {"compare": "range", "tolerance": size_tolerance_mm},
+        "descriptors": {"compare": "set"},
+    }
     answer = {
         "findings": AnswerField(
             gold=tuple(findings),

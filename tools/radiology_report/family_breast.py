@@ -28,6 +28,9 @@ BREAST_ADVICE = {1: "routine", 2: "routine", 3: "mammogram_6_months", 4: "biopsy
 def mammography(draw: Draw) -> Case:
     """Two views of both breasts: quadrant, margin or shape, change, BI-RADS. Calcifications only in test_ood."""
     difficulty = pick_difficulty(draw)
+    lesion: Any
+    feature: Any
+    course: Any
     if draw.split == "test_ood":
         lesion, feature = "calcifications", pick(draw, ("coarse", "round", "fine_linear_branching"))
     else:

@@ -213,7 +213,7 @@ FOLLOW_UP = {
 def lung_screening(draw: Draw) -> Case:
     """Screening CT: find, measure and compare nodules; Lung-RADS 2022. Subsolid nodules only in test_ood."""
     difficulty = pick_difficulty(draw)
-    kind = (
+    kind: Any = (
         pick(draw, ("part_solid", "part_solid", "part_solid", "ground_glass")) if draw.split == "test_ood" else "solid"
     )
     rows = [row for row in SCREENING[kind] if difficulty != "easy" or row[1] in ("baseline", "none")]
@@ -309,7 +309,7 @@ def incidental_nodule(draw: Draw) -> Case:
     """A nodule found by chance: Fleischner 2017, where it applies. Several nodules only in test_ood."""
     difficulty = pick_difficulty(draw)
     is_multiple = draw.split == "test_ood"
-    kind = pick(draw, ("solid", "solid", "solid", "ground_glass", "part_solid")) if not is_multiple else "solid"
+    kind: Any = pick(draw, ("solid", "solid", "solid", "ground_glass", "part_solid")) if not is_multiple else "solid"
     mean_mm = (
         round(pick(draw, (4.9, 7.1, between(draw, 11, 16))) + between(draw, -0.1, 0.1), 1)
         if kind == "solid"
