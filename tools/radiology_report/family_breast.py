@@ -29,6 +29,8 @@ def mammography(draw: Draw) -> Case:
     """Two views of both breasts: quadrant, margin or shape, change, BI-RADS. Calcifications only in test_ood."""
     difficulty = pick_difficulty(draw)
     lesion: Any
+    feature: Any
+    course: Any
     if draw.split == "test_ood":
         lesion, feature = "calcifications", pick(draw, ("coarse", "round", "fine_linear_branching"))
     else:
@@ -43,9 +45,7 @@ def mammography(draw: Draw) -> Case:
             ),
         )
     months = 0 if difficulty == "easy" or lesion == "calcifications" else pick(draw, (12, 30))
-    course: Any = (
-        pick(draw, ("stable", "stable", "enlarged")) if months and feature == "circumscribed" else "first_seen"
-    )
+    course = pick(draw, ("stable", "stable", "enlarged")) if months and feature == "circumscribed" else "first_seen"
     category = bi_rads_category(
         lesion, feature if lesion == "mass" else "circumscribed", feature if lesion == "calcifications" else "coarse", course, months
     )  # fmt: skip
