@@ -11,7 +11,7 @@ from healthgym.cli.output import Json, console, print_json, table
 from healthgym.envs import ClinicalEnv
 from healthgym.errors import HealthgymError
 
-HELP = "Type a tool with its arguments (take_vital_signs patient_id=P1), or: tools, help TOOL, status, quit."
+HELP = "Type a tool with its arguments ({example}), or: tools, help TOOL, status, quit."
 
 
 def play(
@@ -29,7 +29,7 @@ def play(
     prompt, info = env.reset(seed=seed, options={"task_id": task} if task else None)
     if not as_json:
         console.print(Panel(prompt, title=info["task_id"], title_align="left"))
-        console.print(HELP)
+        console.print(how_to(env), markup=False)
     while True:
         line = _ask(info)
         if line is None or line in ("quit", "exit", "q"):
@@ -53,6 +53,15 @@ def play(
     else:
         console.print("Stopped before the end; nothing was scored.")
     return None
+
+
+def how_to(env: ClinicalEnv) -> str:
+    """Return how to play, with a call of this task's own tools as the example."""
+    permitted = env.episode.permitted if env.episode is not None else env.domain.tools
+    own = [spec for spec in permitted.values() if spec.domain == env.domain.name and spec.effect == "read"]
+    shown = sorted(own, key=lambda spec: list(spec.parameters["properties"]) != ["patient_id"])
+    arguments = " patient_id=P1" if shown and "patient_id" in shown[0].parameters["properties"] else ""
+    return HELP.format(example=f"{shown[0].name}{arguments}" if shown else "TOOL argument=value")
 
 
 def read_call(line: str, env: ClinicalEnv) -> dict[str, Any]:
@@ -106,12 +115,12 @@ def _answered_locally(line: str, env: ClinicalEnv, info: dict[str, Any]) -> bool
     if line in ("tools", "help", "?"):
         rows = [[s.name, ", ".join(s.parameters["properties"]), s.effect] for s in episode.permitted.values()]
         table("Tools", ["tool", "arguments", "effect"], rows)
-        console.print(HELP)
+        console.print(how_to(env), markup=False)
         return True
     if line.startswith("help "):
         spec = episode.permitted.get(line.removeprefix("help ").strip())
         if spec is None:
-            console.print(f"No such tool here. {HELP}")
+            console.print(f"No such tool here. {how_to(env)}", markup=False)
         else:
             console.print(spec.description, markup=False)
             console.print_json(data=spec.parameters["properties"])
