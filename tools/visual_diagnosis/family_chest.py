@@ -49,7 +49,7 @@ def heart_size(draw: Draw) -> Case:
         conclusion=conclude_heart(ctr, view),
         options=HEART,
         value=round(ctr, 2),
-        tolerance=0.012,
+        tolerance=0.014,
         unit="",
         value_is="cardiothoracic ratio of today's film",
         look=(Call("cardiothoracic_ratio", image_id="film-0"),),
@@ -101,7 +101,7 @@ def chest_finding(draw: Draw) -> Case:
         value=value,
         tolerance=tolerance,
         unit="mm",
-        value_is="rim of air at mid-lung, height of fluid at the wall, or diameter; 0 without finding;",
+        value_is="rim of air at mid-lung, height of fluid at the wall, or diameter (0 without finding)",
         side=truth.get("side", "none"),
         look=(
             Call("measure_pleura", image_id="film-0"),
@@ -141,7 +141,7 @@ def mass_response(draw: Draw) -> Case:
     now = round(before * (1 + float(rng.uniform(*change))), 1)
     side = "left" if rng.random() < 0.5 else "right"
     place, thorax = (uniform(rng, 0, 1, 2), uniform(rng, 0.1, 0.9, 2)), uniform(rng, 272, 302)
-    shared = {"side": side, "mass_at": place, "thorax_mm": thorax}
+    shared: dict[str, Any] = {"side": side, "mass_at": place, "thorax_mm": thorax}
     images = {
         "film-0": film(draw, difficulty, mass_mm=now, **shared),
         "film-prior": film(draw, difficulty, taken="3 months ago, baseline", mass_mm=before, **shared),
