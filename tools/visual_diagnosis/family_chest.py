@@ -49,7 +49,7 @@ def heart_size(draw: Draw) -> Case:
         conclusion=conclude_heart(ctr, view),
         options=HEART,
         value=round(ctr, 2),
-        tolerance=0.012,
+        tolerance=0.014,
         unit="",
         value_is="cardiothoracic ratio of today's film",
         look=(Call("cardiothoracic_ratio", image_id="film-0"),),
@@ -101,7 +101,7 @@ def chest_finding(draw: Draw) -> Case:
         value=value,
         tolerance=tolerance,
         unit="mm",
-        value_is="rim of air at mid-lung, height of fluid at the wall, or diameter; 0 without finding;",
+        value_is="rim of air at mid-lung, height of fluid at the wall, or diameter (0 without finding)",
         side=truth.get("side", "none"),
         look=(
             Call("measure_pleura", image_id="film-0"),

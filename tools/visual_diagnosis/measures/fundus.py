@@ -29,7 +29,10 @@ def _dark(pixels: npt.NDArray[np.uint8]) -> Mask:
     image = ndimage()
     colours, field = _channels(pixels)
     green = image.gaussian_filter(colours[..., 1], 0.6)
-    dark: Mask = field & (green < 0.7 * _ground(green))
+    ground = np.maximum(
+        _ground(green), 0.75 * np.median(green[field])
+    )  # within a pool of blood the median is dark as well
+    dark: Mask = field & (green < 0.7 * ground)
     return dark
 
 
@@ -50,9 +53,8 @@ def red_lesions(pixels: npt.NDArray[np.uint8], mm_per_px: float) -> dict[str, ob
     labels, count = image.label(core)
     areas = [float((labels == i).sum()) * mm_per_px**2 for i in range(1, count + 1)]
     large = sum(area for area in areas if area >= LARGE_MM2)
-    rest = dark & ~image.binary_dilation(core, iterations=9)
     dots, blots = [0, 0, 0, 0], [0, 0, 0, 0]
-    labels, _ = image.label(rest)
+    labels, _ = image.label(dark)
     for region in skimage("measure").regionprops(labels):
         if not 4 <= region.area <= 110 or region.axis_major_length > 1.9 * max(region.axis_minor_length, 1.0):
             continue

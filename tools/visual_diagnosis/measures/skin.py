@@ -67,7 +67,7 @@ def asymmetry(pixels: npt.NDArray[np.uint8], mm_per_px: float) -> tuple[float, f
     lesion = segment(pixels, mm_per_px)
     mask = lesion.mask[::2, ::2]
     cy, cx = lesion.centre[0] / 2, lesion.centre[1] / 2
-    y, x = np.nonzero(mask)
+    y, x = (places.astype(np.float64) for places in np.nonzero(mask))
     best = (1.0, 1.0)
     for angle in np.arange(0, np.pi / 2, np.pi / 48):
         pair = (
