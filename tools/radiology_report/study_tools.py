@@ -60,7 +60,9 @@ class StudyTools(Toolkit):
         ]
         for prior in chart.extra["priors"]:
             images = ", ".join(name for name in chart.extra["images"] if name.startswith(prior["id"]))
-            lines.append(f"Earlier study {prior['id']} ({prior['when']}): report" + (f", images {images}" if images else ""))
+            lines.append(
+                f"Earlier study {prior['id']} ({prior['when']}): report" + (f", images {images}" if images else "")
+            )
         if not chart.extra["priors"]:
             lines.append("No prior.")
         return "\n".join(lines)
