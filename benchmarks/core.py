@@ -16,9 +16,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from healthgym.envs import ClinicalEnv
-from healthgym.registry import domain_names
+from healthgym.registry import domain_names, load_domain
 from healthgym.rollout import OraclePolicy, collect, episode_maker
 from healthgym.rollout.collect import Job
+from healthgym.toolkit import Toolkit
 
 EPISODES, IN_FLIGHT = 512, 512
 RETRIEVAL = ("search_evidence", "read_passage")
@@ -96,10 +97,15 @@ def loop_ms_a_turn(domain: str) -> float:
     return cpu_ms(play) / turns
 
 
+def domains_without_images() -> list[str]:
+    """Return the domains whose tools draw nothing: drawing is content, and would drown what the framework costs."""
+    return [name for name in domain_names() if load_domain(name).toolkit.picture is Toolkit.picture]
+
+
 def measure() -> list[Row]:
     """Return every row; of several domains the slowest one counts."""
     reset, call, hashed, loop = 0.0, 0.0, 0.0, 0.0
-    for domain in domain_names():
+    for domain in domains_without_images():
         reset = max(reset, statistics.median(resets(domain)))
         calls, hashes = calls_and_hashes(domain)
         call, hashed = max(call, statistics.median(calls)), max(hashed, statistics.median(hashes))
