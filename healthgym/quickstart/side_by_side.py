@@ -2,14 +2,17 @@
 
 import os
 import queue
+import time
 import traceback
 from collections.abc import Callable, Sequence
 from multiprocessing import get_context
+from threading import Thread
 from typing import Any
 
 from healthgym.errors import HealthgymError
 
 Tell = Callable[[str], None]
+WATCH_SECONDS = 0.5
 
 
 def side_by_side(work: Callable[..., Any], names: Sequence[str], *arguments: Any, tell: Tell) -> dict[str, Any]:
@@ -59,12 +62,19 @@ def side_by_side(work: Callable[..., Any], names: Sequence[str], *arguments: Any
 
 
 def _run(work: Callable[..., Any], name: str, arguments: Sequence[Any], said: Any, parent: int) -> None:
+    Thread(target=_end_with, args=(parent,), daemon=True).start()
+
     def tell(line: str) -> None:
-        if os.getppid() != parent:
-            raise SystemExit(f"{name}: whoever started this is gone")
         said.put((name, "line", line))
 
     try:
         said.put((name, "done", work(name, *arguments, tell=tell)))
     except Exception:  # handed to whoever started this, who raises
         said.put((name, "failed", traceback.format_exc()))
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent was killed, so that the same command finds nobody at work in the folders."""
+    while os.getppid() == parent:
+        time.sleep(WATCH_SECONDS)
+    os._exit(1)

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -52,3 +54,38 @@ def test_a_failure_names_the_piece_and_stops_the_others():
 def test_a_killed_piece_is_named_with_its_exit_code():
     with pytest.raises(HealthgymError, match="a ended with exit code 7"):
         side_by_side(vanish, ["a"], tell=print)
+
+
+def sign_in(name: str, folder: str, *, tell) -> None:
+    (Path(folder) / str(os.getpid())).touch()
+    time.sleep(120)
+
+
+def is_running(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rsplit(")", 1)[-1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"  # ended, and only not yet collected by whoever inherited it
+
+
+def test_the_pieces_end_when_whoever_started_them_is_killed(tmp_path):
+    script = (
+        "from test_side_by_side import *\n"
+        f"if __name__ == '__main__': side_by_side(sign_in, ['a', 'b'], {str(tmp_path)!r}, tell=print)"
+    )
+    file = tmp_path.parent / "started.py"
+    file.write_text(script, encoding="utf-8")
+    started = subprocess.Popen(
+        [sys.executable, str(file)], env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    )
+    until = time.monotonic() + 60
+    while len(list(tmp_path.iterdir())) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    pieces = [int(path.name) for path in tmp_path.iterdir()]
+    started.kill()
+    started.wait()
+    while any(map(is_running, pieces)) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(pieces) == 2
+    assert not any(map(is_running, pieces))
