@@ -140,7 +140,7 @@ def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
     from healthgym.training.policy_source import run_services
     from healthgym.training.rows import choose_tasks
 
-    suite = load_suite(*config.env.domains)
+    suite = load_suite(*config.env.domains, per_family=config.env.per_family)
     ids = [task_id for domain in suite.domains for task_id in suite.ids(domain, EVAL_SPLIT, config.env.families)]
     task_ids = choose_tasks(ids, EVAL_TASKS, seed=config.seed)
     services = run_services(config)

@@ -157,7 +157,7 @@ def _measured(name: str, model_folder: Path, config: "RunConfig", tell: Tell) ->
     from healthgym.training.policy_source import run_services
 
     model, tokenizer = load_saved(model_folder, config.model)
-    suite = load_suite(*config.env.domains)
+    suite = load_suite(*config.env.domains, per_family=config.env.per_family)
     ids = suite.ids(next(iter(suite.domains)), EVAL_SPLIT, config.env.families)[:EVAL_TASKS]
     result = measure(config, model, tokenizer, suite, ids, run_services(config))
     values = result.to_dict()

@@ -2,13 +2,13 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from healthgym.errors import NotRegistered
-from healthgym.tasks.families import Case
+from healthgym.errors import ConfigError, NotRegistered
+from healthgym.tasks.families import Case, TaskFamily
 from healthgym.tasks.task import SPLITS, Split, Task
 
 if TYPE_CHECKING:
@@ -16,10 +16,23 @@ if TYPE_CHECKING:
 
 
 class Suite:
-    """Cases of one or more domains by task id. Cases are generated when first asked for, then kept."""
+    """Cases of one or more domains by task id. Cases are generated when first asked for, then kept.
 
-    def __init__(self, domains: Sequence["Domain"], version: str = "v1") -> None:
-        self.version = version
+    Args:
+        domains: The domains.
+        version: Name of the frozen suite.
+        per_family: Cases of every family, by split, in place of the frozen counts: families are generators, and go on
+            drawing cases past the frozen ones. Splits not named keep their frozen counts.
+    """
+
+    def __init__(
+        self, domains: Sequence["Domain"], version: str = "v1", *, per_family: Mapping[str, int] | None = None
+    ) -> None:
+        self.per_family = dict(per_family or {})
+        if unknown := set(self.per_family) - set(SPLITS):
+            raise ConfigError(f"per_family: unknown splits {sorted(unknown)}; known: {', '.join(SPLITS)}")
+        sizes = ",".join(f"{split}={self.per_family[split]}" for split in SPLITS if split in self.per_family)
+        self.version = f"{version}+{sizes}" if sizes else version
         self.domains = {domain.name: domain for domain in domains}
         self._cases: dict[str, Case] = {}
 
@@ -33,7 +46,7 @@ class Suite:
             if not families or family.name in families
             for s in SPLITS
             if split in (None, s)
-            for index in range(family.counts.get(s, 0))
+            for index in range(self._count(family, s))
         ]
 
     def case(self, task_id: str) -> Case:
@@ -64,7 +77,7 @@ class Suite:
     def counts(self) -> dict[str, dict[str, int]]:
         """Return the number of tasks by domain and split, without generating any."""
         return {
-            name: {split: sum(f.counts.get(split, 0) for f in domain.families.values()) for split in SPLITS}
+            name: {split: sum(self._count(f, split) for f in domain.families.values()) for split in SPLITS}
             for name, domain in self.domains.items()
         }
 
@@ -76,11 +89,16 @@ class Suite:
             "families": dict(Counter(task.family for task in tasks)),
         }
 
+    def _count(self, family: TaskFamily, split: str) -> int:
+        """Return how many cases a family has; one without a split has none of it, whatever was asked for."""
+        frozen = family.counts.get(_split(split), 0)
+        return self.per_family.get(split, frozen) if frozen else 0
+
     def _make(self, task_id: str) -> Case:
         parts = task_id.split("/")
         if len(parts) == 4 and parts[0] in self.domains and parts[2] in SPLITS and parts[3].isdigit():
             domain, family, split, index = self.domains[parts[0]], parts[1], parts[2], int(parts[3])
-            known = domain.families[family].counts.get(split, 0) if family in domain.families else 0
+            known = self._count(domain.families[family], split) if family in domain.families else 0
             if index < known and parts[3] == f"{index:04d}":
                 return domain.families[family].case(domain.name, _split(split), index)
         raise NotRegistered.named("task", task_id, self.ids())
@@ -90,9 +108,18 @@ def _split(name: str) -> Split:
     return next(split for split in SPLITS if split == name)
 
 
+def load_suite(*domains: str, per_family: Mapping[Any, int] | None = None) -> Suite:
+    """Return the suite of the named domains (names or folders), or of every registered one.
+
+    Args:
+        domains: Names or folders.
+        per_family: See `Suite`; None gives the frozen suite.
+    """
+    return _load(domains, tuple(sorted((per_family or {}).items())))
+
+
 @lru_cache(maxsize=32)
-def load_suite(*domains: str) -> Suite:
-    """Return the suite of the named domains (names or folders), or of every registered one."""
+def _load(domains: tuple[str, ...], per_family: tuple[tuple[str, int], ...]) -> Suite:
     from healthgym.registry import domain_names, load_domain
 
-    return Suite([load_domain(name) for name in (domains or domain_names())])
+    return Suite([load_domain(name) for name in (domains or domain_names())], per_family=dict(per_family))

@@ -69,6 +69,8 @@ class Env(Section):
     """Only these task families; empty means all."""
     tasks: Steps = 0
     """Use this many tasks, drawn with the run's seed; 0 uses all of the split."""
+    per_family: dict[Literal["train", "val", "test", "test_ood"], Count] = {}
+    """Tasks of every family by split, past the frozen ones if need be; splits not named keep their frozen counts."""
     prompt_profile: Literal["full", "compact", "bare"] = "full"
     max_turns: Count | None = None
     """Lowers the tasks' own limit."""

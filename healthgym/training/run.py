@@ -87,7 +87,7 @@ def train(
     folder.claim(config)
     processes.wait_for_everyone()
 
-    suite = load_suite(*config.env.domains)
+    suite = load_suite(*config.env.domains, per_family=config.env.per_family)
     task_ids = run_tasks(config, suite)
     model, tokenizer = _starting_model(config, folder, suite, task_ids, make_source, on_warm_start)
     checkpoint = latest_checkpoint(folder.checkpoints) if processes.is_main_process else None
@@ -136,7 +136,7 @@ def prepare(config: RunConfig, run_dir: Path, make_source: SourceFactory, on_war
     check_settings(config)
     folder = RunFolder(Path(run_dir), writes=PartialState().is_main_process)
     folder.claim(config)
-    suite = load_suite(*config.env.domains)
+    suite = load_suite(*config.env.domains, per_family=config.env.per_family)
     _starting_model(config, folder, suite, run_tasks(config, suite), make_source, on_warm_start)
     return folder.path / "start"
 
