@@ -1,0 +1,155 @@
+"""Turns the results of the experiment into tables with intervals and paired tests, and into curves."""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from design import FILE, Design, Run, config_digest
+from figures import draw
+from scipy import stats
+
+from healthgym.evaluation.statistics import holm
+
+FOLDER = Path(__file__).parent
+Results = Mapping[str, Mapping[int, Mapping[str, Any]]]
+"""By arm and seed."""
+
+
+def main() -> int:
+    """Write `results.md` and the curves of every setting that has results."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--design", type=Path, default=FILE)
+    parser.add_argument("--results", type=Path, default=FOLDER / "results")
+    arguments = parser.parse_args()
+    design = Design(arguments.design)
+    parts = [f"# Results\n\nMade by `python recipes/ablation/analyse.py` from `results/`. {NOTE}\n"]
+    for setting, described in design.content["settings"].items():
+        found = load(arguments.results, design, setting)
+        if found:
+            parts.append(section(setting, described, found))
+            draw(setting, {arm: list(by_seed.values()) for arm, by_seed in found.items()}, arguments.results)
+    (arguments.results / "results.md").write_text("\n".join(parts), encoding="utf-8")
+    print(arguments.results / "results.md")
+    return 0
+
+
+NOTE = (
+    "A row's figures are means over its seeds. Intervals are 95 % t-intervals over seeds; a difference is paired by seed "
+    "(same start, same tasks, same order), its p-value is of the paired t-test, adjusted by Holm's method over the arms of "
+    "the table. Success is measured on held-out tasks at the training temperature."
+)
+
+
+def load(folder: Path, design: Design, setting: str) -> Results:
+    """Return the results of a setting's arms, borrowed ones first, in the order of the design.
+
+    Raises:
+        SystemExit: A result was made from another config than the design's.
+    """
+    described = design.content["settings"][setting]
+    homes = {**described.get("borrows", {}), **dict.fromkeys(described["arms"], setting)}
+    found: dict[str, dict[int, Mapping[str, Any]]] = {}
+    for arm, home in homes.items():
+        for seed in described["seeds"]:
+            run = Run(home, arm, seed)
+            file = folder / f"{run.name}.json"
+            if not file.is_file():
+                continue
+            record = json.loads(file.read_text(encoding="utf-8"))
+            if record["config"] != config_digest(design.config(run)):
+                sys.exit(f"{file} was made from another config than experiment.yaml gives: delete it and run it again")
+            found.setdefault(arm, {})[seed] = record
+    return found
+
+
+def section(setting: str, described: Mapping[str, Any], found: Results) -> str:
+    """Return a setting's tables."""
+    reference = described["reference"]
+    lines = [f"## {setting}", "", described["question"], ""]
+    for split in design_splits(found):
+        lines += [f"### Success on {split}", "", *success_table(found, split, reference), ""]
+    lines += [
+        "### What the episodes of the last ten steps and the held-out ones look like",
+        "",
+        *behaviour_table(found),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def design_splits(found: Results) -> list[str]:
+    """Return the task sets that were measured."""
+    record = next(iter(next(iter(found.values())).values()))
+    return [name for name in ("fresh", "test", "test_ood") if name in record]
+
+
+def success_table(found: Results, split: str, reference: str) -> list[str]:
+    """Return the rows of one split: success, its interval, and the paired difference from the reference arm."""
+    rows, p_values = [], []
+    for arm, by_seed in found.items():
+        values = [record[split]["success"] for record in by_seed.values()]
+        shared = sorted(set(by_seed) & set(found.get(reference, {})))
+        pairs = [(by_seed[s][split]["success"], found[reference][s][split]["success"]) for s in shared]
+        difference = None if arm == reference or len(pairs) < 2 else [a - b for a, b in pairs]
+        if difference is not None:
+            p_values.append(float(stats.ttest_1samp(difference, 0.0).pvalue) if any(difference) else 1.0)
+        rows.append((arm, values, difference))
+    adjusted = iter(holm(p_values))
+    lines = [f"| arm | seeds | success | less `{reference}` | p (Holm) | by seed |", "|---|---|---|---|---|---|"]
+    for arm, values, difference in rows:
+        gap, p = ("", "") if difference is None else (with_interval(difference, signed=True), f"{next(adjusted):.3f}")
+        seeds = " ".join(f"{value:.2f}" for value in values)
+        lines.append(f"| `{arm}` | {len(values)} | {with_interval(values)} | {gap} | {p} | {seeds} |")
+    return lines
+
+
+def behaviour_table(found: Results) -> list[str]:
+    """Return tokens, turns, calls, hazards, clipped share, divergence and time a step by arm."""
+    head = (
+        "arm",
+        "tokens",
+        "turns",
+        "tool calls",
+        "hazards",
+        "clipped",
+        "dead groups",
+        "KL",
+        "CPU s a step",
+        "verdicts",
+    )
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    for arm, by_seed in found.items():
+        tests = [record["test"] for record in by_seed.values()]
+        curves = [record["curve"] for record in by_seed.values()]
+        verdicts = " ".join(record["verdict"]["status"] for record in by_seed.values())
+        cells = [
+            *(f"{fmean(test[name] for test in tests):.3g}" for name in ("mean_tokens", "mean_turns", "mean_tool_calls", "hazards")),
+            *(late(curves, name) for name in ("clip_share", "dead_group_share", "kl")),
+            f"{fmean(row['cpu_seconds'] for curve in curves for row in curve if 'cpu_seconds' in row):.2f}",
+            verdicts,
+        ]  # fmt: skip
+        lines.append(f"| `{arm}` | {' | '.join(cells)} |")
+    return lines
+
+
+def late(curves: Sequence[Sequence[Mapping[str, float]]], name: str, steps: int = 10) -> str:
+    """Return the mean of a step metric over the last steps of all seeds; a dash where it was not logged."""
+    values = [row[name] for curve in curves for row in curve[-steps:] if name in row]
+    return f"{fmean(values):.3g}" if values else "-"
+
+
+def with_interval(values: Sequence[float], *, signed: bool = False) -> str:
+    """Return a mean over seeds with its 95 % t-interval, or the mean alone of one seed."""
+    mean, sign = fmean(values), "+" if signed else ""
+    if len(values) < 2:
+        return f"{mean:{sign}.3f}"
+    half = float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
+    return f"{mean:{sign}.3f} ({mean - half:{sign}.3f} to {mean + half:{sign}.3f})"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""The ablation experiment: its design holds together, and a run of it leaves a result that can be analysed."""
+
+import importlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "recipes" / "ablation"
+
+
+@pytest.fixture
+def design(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    return importlib.import_module("design").Design()
+
+
+def test_every_run_of_the_design_has_a_valid_config_of_its_own(design):
+    by_setting: dict[str, set[str]] = {}
+    for run in design.runs():
+        by_setting.setdefault(run.setting, set()).add(design.config(run).model_dump_json(exclude={"seed"}))
+    for setting, described in design.content["settings"].items():
+        assert len(by_setting[setting]) == len(described["arms"])
+
+
+def test_arms_of_a_seed_share_budget_and_tasks(design):
+    for setting in design.content["settings"]:
+        runs = [design.config(run) for run in design.runs(setting, seed=0)]
+        budgets = {
+            (c.optim.steps, c.optim.tasks_per_step, c.optim.num_generations, c.optim.learning_rate) for c in runs
+        }
+        assert len(budgets) == 1
+        assert len({c.env.model_dump_json() for c in runs}) == 1
+
+
+def test_arms_of_a_seed_share_their_start_unless_their_hints_differ(design):
+    starts = {run.arm: design.start_of(run) for run in design.runs("four_domains", seed=0)}
+    assert len({start for arm, start in starts.items() if arm != "tt_opd_paper"}) == 1
+    changed = {run.arm: design.start_of(run) for run in design.runs("one_change", seed=0)}
+    assert changed["hint_answer"] != changed["teacher_slow"] == starts["tt_opd"]
+
+
+@pytest.mark.slow
+def test_a_run_leaves_a_result_and_the_analysis_reads_it(tmp_path: Path):
+    content = yaml.safe_load((FOLDER / "experiment.yaml").read_text(encoding="utf-8"))
+    setting = content["settings"]["collapse"]
+    setting |= {"seeds": [0, 1], "arms": ["grpo", "anchor"], "measure": {"fresh": 8, "test": 8}}
+    setting["values"]["optim"] |= {"steps": 2, "tasks_per_step": 2, "num_generations": 2}
+    setting["values"]["warm_start"] |= {"steps": 5, "demonstrations": 20}
+    content["settings"] = {"collapse": setting}
+    file = tmp_path / "small.yaml"
+    file.write_text(yaml.safe_dump(content), encoding="utf-8")
+    places = ["--design", str(file), "--results", str(tmp_path / "results")]
+    command = [sys.executable, str(FOLDER / "run.py"), *places, "--runs", str(tmp_path / "runs"), "--jobs", "2"]
+    subprocess.run(command, check=True, cwd=tmp_path, timeout=900)
+    records = [json.loads(f.read_text()) for f in sorted((tmp_path / "results").rglob("seed*.json"))]
+    assert [(r["arm"], r["seed"], len(r["curve"])) for r in records] == [
+        ("anchor", 0, 2), ("anchor", 1, 2), ("grpo", 0, 2), ("grpo", 1, 2)
+    ]  # fmt: skip
+    assert all(len(r["fresh"]["wins"]) == r["fresh"]["n"] == 8 for r in records)
+    assert records[0]["curve"][0]["kl"] >= 0 and "kl" not in records[2]["curve"][0]
+    subprocess.run([sys.executable, str(FOLDER / "analyse.py"), *places], check=True, cwd=tmp_path)
+    table = (tmp_path / "results" / "results.md").read_text(encoding="utf-8")
+    assert "| `anchor` | 2 |" in table
+    assert (tmp_path / "results" / "collapse_success.svg").is_file()
+    again = subprocess.run([*command, "--list"], check=True, capture_output=True, text=True, cwd=tmp_path)
+    assert again.stdout.strip() == ""
