@@ -245,6 +245,13 @@ RENAL = [
     ("naloxegol", 59, 12.5), ("naloxegol", 60, None),  # FDA label, section 2
     ("alendronate", 34, 0), ("alendronate", 35, None),  # FDA label, section 8.6
     ("terbinafine", 50, 0), ("terbinafine", 51, None),  # FDA label: 50 or less
+    ("piperacillin_tazobactam", 19, 9000), ("piperacillin_tazobactam", 40, 13500),  # FDA label, table 1, with pneumonia
+    ("piperacillin_tazobactam", 41, None),
+    ("cefalexin", 14, 250), ("cefalexin", 29, 750), ("cefalexin", 59, 1000), ("cefalexin", 60, None),  # FDA label, table 2
+    ("venlafaxine", 29, 112.5), ("venlafaxine", 89, 168.75), ("venlafaxine", 90, None),  # FDA label: half, a quarter less
+    ("fluconazole", 50, 400), ("fluconazole", 51, None),  # FDA label: half the dose at 50 or less
+    ("mirabegron", 14, 0), ("mirabegron", 29, 25), ("mirabegron", 30, None),  # FDA label, section 2
+    ("baclofen", 29, 0), ("codeine", 29, 0), ("gemfibrozil", 29, 0), ("gliclazide", 29, 0), ("phenelzine", 29, 0),
 ]  # fmt: skip
 
 
@@ -282,7 +289,7 @@ def test_a_qt_category_is_crediblemeds():
     )
     assert p.qt_drugs(known) == known
     assert p.load_drugs()["sertraline"].qt_risk == p.load_drugs()["quetiapine"].qt_risk == "conditional"
-    assert p.load_drugs()["mirtazapine"].qt_risk == "possible"
+    assert p.load_drugs()["mirtazapine"].qt_risk == p.load_drugs()["mirabegron"].qt_risk == "possible"
 
 
 def test_qt_burden_counts_three_tisdale_points_for_one_drug_and_six_for_more():
