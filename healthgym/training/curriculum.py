@@ -62,7 +62,7 @@ class TaskChooser:
         self.unsuited = 0
         """Rows for which no drawn task was wanted, and the likeliest of them was taken."""
         sample = [task_of(task_id) for task_id in task_ids[:: max(1, len(task_ids) // SAMPLE)]]
-        self.levels = [level for level in DIFFICULTIES if any(task.difficulty == level for task in sample)]
+        self.levels: list[str] = [level for level in DIFFICULTIES if any(task.difficulty == level for task in sample)]
         self._check(sample)
 
     @property
