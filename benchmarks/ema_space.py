@@ -54,7 +54,7 @@ def main() -> None:
     lag = distance(exact, products(adapters))
     print(f"{options.steps} steps, decay {options.decay}, rank {options.rank}, loss {loss.item():.3f}")
     print(f"exact average of the products: {lag:.3f} of the student's norm away from the student")
-    print(f"{'space':24}{'error against exact':>20}{'distance to student':>21}{'ms an update':>18}")
+    print(f"{'space':24}{'error against exact':>20}{'distance to student':>21}{'CPU ms an update':>18}")
     for name, teacher in teachers.items():
         made = products(teacher.weights)
         print(

@@ -27,6 +27,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "teacher_age": ("tt_opd/teacher_age",),
     "teacher_distance": ("tt_opd/teacher_distance",),
     "teacher_updates": ("tt_opd/teacher_updates",),
+    "kl_hint_told": ("tt_opd/kl_hint_told",),
+    "kl_hint_wrong": ("tt_opd/kl_hint_wrong",),
     "teacher_share": ("tt_opd/teacher_share",),
     "hints_shuffled": ("tt_opd/hints_shuffled",),
     "hints_contrasted": ("tt_opd/hints_contrasted",),
