@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from healthgym.cli.output import errors, print_json, print_json_line
+from healthgym.cli.progress import tell_steps
 from healthgym.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -35,18 +36,17 @@ def train_grid(
         if not as_json:
             errors.print(line, markup=False)
 
-    report = run_grid(runs, folder, launch=_launch, prepare=_prepare, tell=tell)
+    def start(config: "RunConfig", folder: Path) -> Mapping[str, Any]:
+        from healthgym.cli.launch import launch
+
+        return launch(config, folder, on_step=tell_steps(config.optim.steps, tell)).metrics
+
+    report = run_grid(runs, folder, launch=start, prepare=_prepare, tell=tell)
     for line in report:
         print_json_line(line)
     if any(line["status"] == "failed" for line in report):
         raise typer.Exit(1)
     return None
-
-
-def _launch(config: "RunConfig", run_dir: Path) -> Mapping[str, Any]:
-    from healthgym.cli.launch import launch
-
-    return launch(config, run_dir).metrics
 
 
 def _prepare(config: "RunConfig", run_dir: Path) -> Path:

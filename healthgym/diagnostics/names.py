@@ -24,6 +24,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "kl_correct": ("tt_opd/kl_correct",),
     "kl_wrong": ("tt_opd/kl_wrong",),
     "lambda": ("tt_opd/lambda",),
+    "lambda_ceiling": ("tt_opd/lambda_ceiling",),
     "teacher_age": ("tt_opd/teacher_age",),
     "teacher_distance": ("tt_opd/teacher_distance",),
     "teacher_updates": ("tt_opd/teacher_updates",),

@@ -54,7 +54,9 @@ def test_settings_that_contradict_each_other_are_refused(changes: dict[str, Any]
 
 
 def test_a_gate_that_would_never_open_or_never_shut_is_refused():
-    waits = make_config({"model": {"tiny": {}}, "teacher": {"update_when": "validation_improves"}, "eval": {"every": 10}})
+    waits = make_config(
+        {"model": {"tiny": {}}, "teacher": {"update_when": "validation_improves"}, "eval": {"every": 10}}
+    )
     check_settings(waits)
     check_evaluation(waits, True)
     with pytest.raises(ConfigError, match="given none"):

@@ -10,9 +10,11 @@ from tiny import make_rows, make_trajectory
 from transformers import TrainerCallback
 
 from healthgym.errors import ConfigError
+from healthgym.training.assembly import make_curriculum
 from healthgym.training.checkpoints import latest_checkpoint
 from healthgym.training.config import Curriculum
 from healthgym.training.curriculum import TaskChooser
+from healthgym.training.loading import make_config
 from healthgym.training.rows import EpisodeRow
 
 EASY, MEDIUM, HARD = (f"a/{level}/train" for level in ("easy", "medium", "hard"))
@@ -137,3 +139,11 @@ def test_a_killed_run_continues_with_the_tasks_the_whole_one_meets(tmp_path: Pat
     assert all(task_id in IDS for task_id in expected)
     # Four attempts of each group at the same task.
     assert all(len(set(expected[i : i + 4])) == 1 for i in range(0, len(expected), 4))
+
+
+def test_a_recipe_with_a_curriculum_gets_one():
+    suite: Any = SimpleNamespace(case=lambda task_id: SimpleNamespace(task=task_of(task_id)))
+    config = make_config({"preset": "grpo", "model": {"tiny": {}}, "env": {"curriculum": {"difficulty": True}}})
+    made = make_curriculum(config, IDS, suite)
+    assert made is not None and made.choose(EpisodeRow("plan", 0, 0)).task_id in IDS
+    assert make_curriculum(make_config({"preset": "grpo", "model": {"tiny": {}}}), IDS, suite) is None

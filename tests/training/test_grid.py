@@ -2,12 +2,17 @@ import json
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
+from fever import fever_folder, plain_source
+from safetensors.torch import load_file
+from test_run import config as tiny_run
 
 from healthgym.errors import ConfigError, HealthgymError
 from healthgym.training.config import PresetName
 from healthgym.training.grid import grids, plan_grid, run_grid
 from healthgym.training.loading import dump_config
+from healthgym.training.run import prepare, train
 
 RECIPE = {"preset": "tt_opd", "model": {"tiny": {}}, "optim": {"steps": 40}, "hint": {"level": "process"}}
 
@@ -103,3 +108,25 @@ def test_a_finished_run_of_another_config_is_not_taken_for_this_one(recipe: Path
     (run.folder / "config.yaml").write_text(dump_config(other.config))
     report = run_grid([run], tmp_path, launch=lambda *_: {}, prepare=lambda config, folder: folder)
     assert report[0]["status"] == "failed" and "optim.steps" in report[0]["error"]
+
+
+@pytest.mark.slow
+def test_two_arms_train_from_one_start_and_a_second_call_trains_nothing(tmp_path: Path):
+    recipe = tmp_path / "fever.yaml"
+    recipe.write_text(dump_config(tiny_run(fever_folder(tmp_path / "domain"), reward={"length": None})))
+    chosen = ("tt_opd_shuffled", "sft_hinted")
+    runs = [run for run in plan_grid(recipe, "ablation", tmp_path / "grid") if run.arm in chosen]
+
+    def launch(config, folder: Path):
+        return train(config, run_dir=folder, make_source=plain_source).metrics
+
+    def make(config, folder: Path) -> Path:
+        return prepare(config, folder, plain_source)
+
+    report = run_grid(runs, tmp_path / "grid", launch=launch, prepare=make)
+    assert [(line["arm"], line["status"], line["steps"]) for line in report] == [(arm, "finished", 4) for arm in chosen]
+    starts = [load_file(run.folder / "start" / "model.safetensors") for run in runs]
+    assert all(torch.equal(tensor, starts[1][name]) for name, tensor in starts[0].items())
+    assert report[0]["metrics"]["tt_opd/hints_fired"] > 0 and "supervised/corrected" in report[1]["metrics"]
+    again = run_grid(runs, tmp_path / "grid", launch=lambda *_: pytest.fail("trained again"), prepare=make)
+    assert again == report
