@@ -353,6 +353,10 @@ class RunConfig(Section):
         if self.hint is not None and self.hint.contrast and self.divergence.kind == "k3":
             raise ValueError("hint.contrast needs divergence.kind sampled, topk or full: k3 needs a normalised teacher")
         signed = self.divergence.mode == "rl_sign"
+        if signed and self.hint is not None and self.hint.contrast:
+            raise ValueError(
+                "hint.contrast needs divergence.mode term: the ratio of rl_sign needs a normalised teacher"
+            )
         if signed and self.lambda_.start > 1.0:
             raise ValueError(
                 f"divergence.mode rl_sign mixes by lambda, which must not exceed 1; got {self.lambda_.start}"

@@ -146,11 +146,8 @@ class DistillStep:
             inputs["advantages"], -distilled.log_ratio, token_shares(distilled.table, inputs["turn_ids"]),
             share=self.lambda_now, clip=self.sign_clip,
         )  # fmt: skip
-        spoken = signed.advantages[distilled.table.token_weights > 0]
-        self._book(
-            inputs, view, distilled,
-            [signed.change.abs().sum(), signed.clipped.sum(), logps.new_tensor(float(spoken.numel()))], accelerator,
-        )  # fmt: skip
+        spoken = (distilled.table.token_weights > 0).sum()
+        self._book(inputs, view, distilled, [signed.change.abs().sum(), signed.clipped.sum(), spoken], accelerator)
         return signed.advantages
 
     def _book(

@@ -94,7 +94,7 @@ class Distillation:
     cancels, and the anchor to the averaged weights stays. topk and full use exactly this distribution. sampled uses
     d = log pi_theta(y) - [log phi_none(y) + log phi_right(y) - log phi_wrong(y)], whose missing normaliser is the same for every y
     and so only a baseline of the policy gradient; with a teacher equal to its student, -d is log phi_right(y) - log phi_wrong(y).
-    k3 has no such freedom and is refused. The cost: three teacher passes in place of one, and three heads a chunk.
+    k3 and rl_sign have no such freedom and are refused. The cost: three teacher passes in place of one, and three heads a chunk.
 
     Args:
         teacher: The live teacher.

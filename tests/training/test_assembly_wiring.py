@@ -42,6 +42,7 @@ def test_keys_switch_them_on():
     [
         ({"hint": {"contrast": True, "shuffle": True}}, "leaves no right one"),
         ({"hint": {"contrast": True}, "divergence": {"kind": "k3"}}, "normalised teacher"),
+        ({"hint": {"contrast": True}, "divergence": {"mode": "rl_sign"}}, "needs divergence.mode term"),
         ({"divergence": {"mode": "rl_sign"}, "lambda": {"start": 2.0}}, "must not exceed 1"),
         ({"divergence": {"mode": "rl_sign"}, "lambda": {"balance": "grad_norm"}}, "needs divergence.mode term"),
         ({"guard": {"grad_norm_every": 0}, "lambda": {"balance": "grad_norm"}}, "guard.grad_norm_every"),
