@@ -59,7 +59,13 @@ def grids() -> Mapping[str, Any]:
 
 
 def plan_grid(
-    recipe: Path, name: str, folder: Path, *, seeds: Sequence[int] = (0,), overrides: Sequence[str] = ()
+    recipe: Path,
+    name: str,
+    folder: Path,
+    *,
+    seeds: Sequence[int] = (0,),
+    overrides: Sequence[str] = (),
+    arms: Sequence[str] = (),
 ) -> list[GridRun]:
     """Return the runs of a grid over a recipe, seed by seed, so that a grid cut short still compares whole seeds.
 
@@ -69,17 +75,22 @@ def plan_grid(
         folder: Holds one folder a run, `ARM/seed-N`.
         seeds: One run of every arm for each.
         overrides: `a.b=c` settings that win over arms.
+        arms: Only these; empty takes all.
 
     Raises:
-        ConfigError: The grid is unknown, or an arm does not go with the recipe; says which.
+        ConfigError: The grid or an arm is unknown, or an arm does not go with the recipe; says which.
     """
     if name not in grids():
         raise ConfigError(f"No grid {name!r}.{nearest(name, grids())} Known: {', '.join(grids())}")
     grid, base = grids()[name], recipe_values(recipe)
     plain = make_config(base, overrides, source=str(recipe))
+    for arm in arms:
+        if arm not in grid["arms"]:
+            raise ConfigError(f"Grid {name} has no arm {arm!r}.{nearest(arm, grid['arms'])}")
     runs = []
     for seed in seeds:
-        for arm, changes in grid["arms"].items():
+        for arm in arms or grid["arms"]:
+            changes = grid["arms"][arm]
             config = make_config(
                 under(base, {**changes, "seed": seed}), overrides, source=f"{recipe}, arm {arm} of grid {name}"
             )
