@@ -24,6 +24,7 @@ def train(
         str | None, typer.Option("--grid", "-g", help="Run the recipe under every arm of a grid: ablation, hints, ...")
     ] = None,
     seeds: Annotated[str, typer.Option("--seeds", help="With --grid: seeds of each arm, separated by commas.")] = "0",
+    arms: Annotated[str, typer.Option("--arms", help="With --grid: only these arms, separated by commas.")] = "",
     list_only: Annotated[
         bool, typer.Option("--list", help="With --grid: print the plan as JSON; train nothing.")
     ] = False,
@@ -45,7 +46,7 @@ def train(
         from healthgym.cli.train_grid import train_grid
 
         return train_grid(
-            recipe, grid, seeds, overrides or (), run_dir, list_only=list_only or dry_run, as_json=as_json
+            recipe, grid, seeds, arms, overrides or (), run_dir, list_only=list_only or dry_run, as_json=as_json
         )
     from healthgym.cli.launch import run_recipe
     from healthgym.training.loading import dump_config, load_config

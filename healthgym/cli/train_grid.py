@@ -18,6 +18,7 @@ def train_grid(
     recipe: Path,
     name: str,
     seeds: str,
+    arms: str,
     overrides: Sequence[str],
     run_dir: Path | None,
     *,
@@ -28,7 +29,9 @@ def train_grid(
     from healthgym.training.grid import plan_grid, run_grid
 
     folder = run_dir if run_dir is not None else Path("runs") / f"{recipe.stem}-{name}"
-    runs = plan_grid(recipe, name, folder, seeds=_numbers(seeds), overrides=overrides)
+    runs = plan_grid(
+        recipe, name, folder, seeds=_numbers(seeds), overrides=overrides, arms=[a for a in arms.split(",") if a]
+    )
     if list_only:
         return print_json([run.to_dict() for run in runs])
 

@@ -68,6 +68,9 @@ def test_mistakes_are_named(recipe: Path, tmp_path: Path):
     recipe.write_text(yaml.safe_dump({**RECIPE, "optim": {"steps": 5}}))
     with pytest.raises(ConfigError, match="arm copy_10"):
         plan_grid(recipe, "teacher", tmp_path)
+    assert [run.arm for run in plan_grid(recipe, "teacher", tmp_path, arms=["decay_0.9"])] == ["decay_0.9"]
+    with pytest.raises(ConfigError, match="no arm 'decay_9'"):
+        plan_grid(recipe, "teacher", tmp_path, arms=["decay_9"])
 
 
 def test_a_grid_runs_each_once_shares_starts_and_goes_on_after_a_failure(recipe: Path, tmp_path: Path):
@@ -115,7 +118,7 @@ def test_two_arms_train_from_one_start_and_a_second_call_trains_nothing(tmp_path
     recipe = tmp_path / "fever.yaml"
     recipe.write_text(dump_config(tiny_run(fever_folder(tmp_path / "domain"), reward={"length": None})))
     chosen = ("tt_opd_shuffled", "sft_hinted")
-    runs = [run for run in plan_grid(recipe, "ablation", tmp_path / "grid") if run.arm in chosen]
+    runs = plan_grid(recipe, "ablation", tmp_path / "grid", arms=chosen)
 
     def launch(config, folder: Path):
         return train(config, run_dir=folder, make_source=plain_source).metrics
