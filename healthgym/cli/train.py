@@ -20,6 +20,14 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check the recipe and print every setting; train nothing.")
     ] = False,
+    grid: Annotated[
+        str | None, typer.Option("--grid", "-g", help="Run the recipe under every arm of a grid: ablation, hints, ...")
+    ] = None,
+    seeds: Annotated[str, typer.Option("--seeds", help="With --grid: seeds of each arm, separated by commas.")] = "0",
+    arms: Annotated[str, typer.Option("--arms", help="With --grid: only these arms, separated by commas.")] = "",
+    list_only: Annotated[
+        bool, typer.Option("--list", help="With --grid: print the plan as JSON; train nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """Train a recipe. The same command after an interruption continues the run.
@@ -27,8 +35,19 @@ def train(
     Steps are told on stderr and logged in RUN_DIR/metrics.jsonl; the last line of stdout is one JSON object
     {run_dir, steps, metrics}. On several GPUs: accelerate launch recipes/train.py --config RECIPE.yaml
 
+    With --grid the recipe runs under every arm and seed, one after another, and finished runs are skipped; RUN_DIR (or
+    runs/RECIPE-GRID) holds ARM/seed-N and grid.json with the final metrics.
+
     Example: healthgym train recipes/quickstart/tt_opd.yaml --set optim.steps=20 --run-dir runs/first
+
+    Example: healthgym train recipes/quickstart/tt_opd.yaml --grid ablation --seeds 0,1,2 --list
     """
+    if grid is not None:
+        from healthgym.cli.train_grid import train_grid
+
+        return train_grid(
+            recipe, grid, seeds, arms, overrides or (), run_dir, list_only=list_only or dry_run, as_json=as_json
+        )
     from healthgym.cli.launch import run_recipe
     from healthgym.training.loading import dump_config, load_config
     from healthgym.training.startup import check_settings

@@ -9,6 +9,10 @@ from healthgym.diagnostics.run import Run
 from healthgym.diagnostics.trends import MIN_STEPS, change, change_point, noise, peak, slope, window
 
 Severity = Literal["note", "warning", "collapsed"]
+MIN_WAY = 0.25
+"""Share of the student's way below which a teacher that still has weight is called anchored."""
+MAX_ECHO = 0.02
+"""Share of episodes that repeat hint wording."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -218,6 +222,30 @@ def stale_teacher(run: Run) -> Finding | None:
     )  # fmt: skip
 
 
+def anchored_teacher(run: Run) -> Finding | None:
+    """The teacher has weight to the end and went only a small part of the student's way: it holds the student back."""
+    share, weights = _recent(run, "teacher_share"), run.series("lambda").values
+    if share is None or share >= MIN_WAY or fmean(weights[-window(len(weights)) :]) < 0.25 * max(weights):
+        return None
+    return Finding(
+        name="anchored_teacher", severity="warning",
+        message=f"The teacher went {share:.0%} of the student's way from the start and lambda has hardly fallen.",
+        remedy="Let lambda fall to 0 within the run (lambda.shape cosine), or lower teacher.ema_decay.",
+    )  # fmt: skip
+
+
+def hint_echo(run: Run) -> Finding | None:
+    """The student writes the hint's wording, which it was never shown."""
+    echo = _recent(run, "hint_echo")
+    if echo is None or echo < MAX_ECHO or run.config.get("hint") is None:
+        return None
+    return Finding(
+        name="hint_echo", severity="warning",
+        message=f"{echo:.1%} of the recent episodes repeat the wording of hints.",
+        remedy="Use hint.level outcome, hint.contrast: true, or a smaller lambda.",
+    )  # fmt: skip
+
+
 def inert_mechanism(run: Run) -> Finding | None:
     """Distillation is configured and part of it never did anything."""
     weights = run.series("lambda")
@@ -229,6 +257,16 @@ def inert_mechanism(run: Run) -> Finding | None:
         silent.append("the teacher was never updated")
     if run.last("hints_fired") == 0.0 and config.get("hint") is not None:
         silent.append("not one hint fired")
+    hint = config.get("hint") or {}
+    for key, what in (("shuffle", "hints_shuffled"), ("contrast", "hints_contrasted")):
+        if hint.get(key) and run.last(what) == 0.0:
+            silent.append(f"hint.{key} is on and no attempt ever got another's hint")
+    signs = run.series("sign_change").values
+    if (config.get("divergence") or {}).get("mode") == "rl_sign" and signs and max(signs) == 0.0:
+        silent.append("the teacher never changed an advantage")
+    gaps = run.series("hint_gap").values
+    if config.get("hint") is not None and gaps and max(gaps) < 1e-6:
+        silent.append("the teacher reads a wrong hint like the right one")
     if not silent:
         return None
     return Finding(
@@ -302,6 +340,7 @@ def not_finite(run: Run) -> Finding | None:
 
 DETECTORS: tuple[Detector, ...] = (
     success_lost, tool_use_collapse, turn_collapse, single_turn, length_explosion, length_shrinking, clipping,
-    degenerate_text, dead_groups, runaway_divergence, stale_teacher, inert_mechanism, leaking_hints, gradient_imbalance,
+    degenerate_text, dead_groups, runaway_divergence, stale_teacher, anchored_teacher, hint_echo,
+    inert_mechanism, leaking_hints, gradient_imbalance,
     ungraded_episodes, not_finite,
 )  # fmt: skip

@@ -61,7 +61,9 @@ SECTIONS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
         (
             Panel("Divergence", "Nats a turn between student and teacher, on right and on wrong trajectories.", {"kl": "all", "kl_correct": "right", "kl_wrong": "wrong"}, detectors=("absorbing_teacher", "runaway_divergence")),
             Panel("Divergence by turn", "Nats a token; later turns are lighter.", "kl_turns"),
-            Panel("Lambda", "Weight of the distillation term. It never rises.", {"lambda": "lambda"}),
+            Panel("Lambda", "Weight of the distillation term, under a ceiling that never rises.", {"lambda": "in force", "lambda_ceiling": "ceiling"}),
+            Panel("Readings of a hint", "Nats a token between the student and a teacher told this attempt's hint, or another's: alike means that the content is not read.", {"kl_hint_told": "its own", "kl_hint_wrong": "another's"}),
+            Panel("Teacher's way", "Its way from the start over the student's.", {"teacher_share": "share"}, detectors=("anchored_teacher",)),
             Panel("Teacher distance", "Relative to the student's norm.", {"teacher_distance": "distance"}),
             Panel("Teacher age", "Steps since the teacher last moved.", {"teacher_age": "age"}),
             Panel("Hints fired", "Trajectories scored under a hint so far.", {"hints_fired": "fired", "hints_missing": "missing"}),

@@ -10,9 +10,12 @@ from healthgym.registry import Domain
 from healthgym.rewards import CosineLength
 from healthgym.tasks import Case, Suite
 from healthgym.training.config import RunConfig, WarmStart
+from healthgym.training.corrective import CorrectiveTraces
+from healthgym.training.curriculum import TaskChooser
 from healthgym.training.demonstrations import Script, corrective_script, draw_chance, partial_script
 from healthgym.training.distill_step import DistillStep
 from healthgym.training.distillation import Distillation, check_plain_head
+from healthgym.training.gradients import GradientBalance
 from healthgym.training.guards import TeacherGuard
 from healthgym.training.hints import grade_facts, hint_text
 from healthgym.training.models import context_limit
@@ -22,6 +25,7 @@ from healthgym.training.source import EpisodeSource
 from healthgym.training.startup import OracleLength
 from healthgym.training.teacher import LiveTeacher
 from healthgym.training.teacher_context import HintRenderer
+from healthgym.training.teacher_gate import TeacherGate
 from healthgym.training.warm_start import Example, example_of
 from healthgym.validation.replay import play
 
@@ -83,10 +87,29 @@ def make_distill(config: RunConfig, model: Any, tokenizer: Any, suite: Suite) ->
         distillation,
         weight,
         watch,
-        pause_kl=guard.kl_high if teacher.update_when == "kl_below" else None,
+        gate=TeacherGate(teacher.update_when, kl_high=guard.kl_high),
         grad_norm_every=guard.grad_norm_every,
+        balance=GradientBalance(config.lambda_.ratio) if config.lambda_.balance == "grad_norm" else None,
+        leakage_every=guard.leakage_every,
+        sign_clip=config.divergence.ratio_clip if config.divergence.mode == "rl_sign" else None,
         pad_id=tokenizer.pad_token_id,
     )
+
+
+def make_curriculum(config: RunConfig, task_ids: Sequence[str], suite: Suite) -> TaskChooser | None:
+    """Return what chooses the run's tasks as it goes, or None."""
+    settings = config.env.curriculum
+    if settings is None:
+        return None
+    return TaskChooser(task_ids, lambda task_id: suite.case(task_id).task, settings, seed=config.seed)
+
+
+def make_traces(config: RunConfig, model: Any, suite: Suite, source: EpisodeSource) -> CorrectiveTraces | None:
+    """Return what a supervised run trains on, or None for reinforcement."""
+    if config.supervised is None:
+        return None
+    limits = [limit for limit in (config.rollout.max_context, context_limit(model)) if limit is not None]
+    return CorrectiveTraces(suite, source, max_context=min(limits, default=None))
 
 
 def gold_answer(case: Case) -> str:

@@ -7,11 +7,33 @@ from typing import Any
 
 import numpy as np
 import torch
+from accelerate.utils import gather_object
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from healthgym.training.distill_step import DistillStep
 from healthgym.training.run_folder import RunFolder
 
 Metrics = Mapping[str, float]
+Evaluate = Callable[[Any, Any, int], Metrics]
+"""Measures (model, tokenizer, steps done) on held-out tasks."""
+
+
+def held_out(
+    evaluate: Evaluate, model: Any, tokenizer: Any, every: int, distill: DistillStep | None
+) -> Callable[[int], Metrics]:
+    """Return a measure that evaluates every `every` steps and tells the teacher's gate what came out."""
+
+    def measure(step: int) -> Metrics:
+        if step % every:
+            return {}
+        found = evaluate(model, tokenizer, step)
+        if distill is not None and "eval/success" in found:
+            # The main process's number, so that no process's teacher goes another way.
+            everywhere: list[float] = gather_object([found["eval/success"]])
+            distill.gate.note_validation(everywhere[0])
+        return found
+
+    return measure
 
 
 class StepLog(TrainerCallback):

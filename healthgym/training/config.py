@@ -14,7 +14,10 @@ NotNegative = Annotated[float, Field(ge=0.0)]
 Count = Annotated[int, Field(ge=1)]
 Steps = Annotated[int, Field(ge=0)]
 
-PresetName = Literal["grpo", "grpo_cosine", "opd_copy", "opd_ema", "opd_ema_hints", "tt_opd", "tt_opd_paper"]
+PresetName = Literal[
+    "grpo", "grpo_cosine", "opd_copy", "opd_ema", "opd_ema_hints", "tt_opd", "tt_opd_paper", "tt_opd_no_hints",
+    "tt_opd_shuffled", "sft_hinted",
+]  # fmt: skip
 
 
 class Section(BaseModel):
@@ -60,6 +63,21 @@ class Model(Section):
         return self
 
 
+class Curriculum(Section):
+    """Which task each group practises, decided when its step comes, by how the run has gone so far."""
+
+    difficulty: bool = False
+    """Open the difficulty levels one after another, and prefer those that are neither solved nor hopeless."""
+    unlock_success: Share = 0.4
+    """The next level opens once smoothed success on the hardest open one passes this."""
+    domains: Literal["natural", "balanced"] = "natural"
+    """balanced: every domain as often as any other, whatever its number of tasks."""
+    tools: bool = False
+    """Prefer tasks whose solutions use tools that were rarely called so far."""
+    smoothing: Annotated[float, Field(ge=0.0, lt=1.0)] = 0.9
+    """Weight of the past in the running success of a level and the running counts of tool calls."""
+
+
 class Env(Section):
     """Which tasks are practised, and how they are shown."""
 
@@ -74,6 +92,8 @@ class Env(Section):
     prompt_profile: Literal["full", "compact", "bare"] = "full"
     max_turns: Count | None = None
     """Lowers the tasks' own limit."""
+    curriculum: Curriculum | None = None
+    """None meets every task in shuffled passes."""
     index: str | None = None
     """Folder of a passage index for the look-up tools; None gives them the services the run was started with."""
 
@@ -151,8 +171,9 @@ class Teacher(Section):
     """Average LoRA factors, or their product."""
     rank_factor: Literal[1, 2] = 1
     """Rank of the teacher's adapters in units of the student's; 2 only with space delta."""
-    update_when: Literal["always", "kl_below"] = "always"
-    """kl_below: no average while the smoothed divergence is above guard.kl_high."""
+    update_when: Literal["always", "kl_below", "validation_improves"] = "always"
+    """kl_below: no move while the smoothed divergence is above guard.kl_high. validation_improves: moves only between an
+    evaluation that beat the best so far and the next evaluation."""
     device: str | None = None
     """Where the averages are kept; None leaves them beside the student."""
 
@@ -162,12 +183,22 @@ class Hint(Section):
 
     level: Literal["outcome", "process", "answer"] = "process"
     where: Literal["prompt", "every_turn"] = "prompt"
+    contrast: bool = False
+    """Also read a wrong hint and none, and keep of the hint only what the wrong one lacks; two more teacher passes."""
+    shuffle: bool = False
+    """A control: the teacher is told about another attempt of the batch."""
     require_probe: bool = False
     """Refuse to train when the hint probe finds no gain; otherwise hints are switched off with a warning."""
     probe_every: Steps = 0
     """Steps between hint probes, 0 for the first only."""
     probe_tasks: Steps = 32
     """Failed tasks a probe resamples; 0 makes no probe."""
+
+    @model_validator(mode="after")
+    def _contrast_of_the_right_hint(self) -> "Hint":
+        if self.contrast and self.shuffle:
+            raise ValueError("hint.contrast compares the right hint with a wrong one; hint.shuffle leaves no right one")
+        return self
 
 
 class Turns(Section):
@@ -187,8 +218,13 @@ class Turns(Section):
 
 
 class Divergence(Section):
-    """How student and teacher are compared at each token."""
+    """How student and teacher are compared at each token, and what the comparison does."""
 
+    mode: Literal["term", "rl_sign"] = "term"
+    """term: D(tau) joins the loss. rl_sign: the reward alone gives each token's advantage its sign, and the ratio of teacher
+    to student its size."""
+    ratio_clip: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
+    """Of rl_sign: the factor on an advantage stays within 1 - ratio_clip and 1 + ratio_clip."""
     kind: Literal["sampled", "k3", "topk", "full"] = "topk"
     direction: Literal["reverse", "forward", "jsd"] = "reverse"
     """Of topk and full; sampled and k3 estimate the reverse divergence."""
@@ -216,6 +252,9 @@ class LambdaDecay(Section):
     shape: Literal["constant", "linear", "cosine"] = "cosine"
     steps: Steps = 0
     """Step at which linear and cosine reach zero; 0 takes optim.steps."""
+    balance: Literal["none", "grad_norm"] = "none"
+    """grad_norm: below the scheduled ceiling, hold the distillation gradient at `ratio` times the policy gradient."""
+    ratio: Positive = 0.5
 
 
 class Guard(Section):
@@ -233,6 +272,18 @@ class Guard(Section):
     max_leakage: Share = 0.02
     grad_norm_every: Steps = 10
     """Steps between measurements of the two gradient norms, each costing two extra backward passes; 0 for none."""
+    leakage_every: Steps = 10
+    """Steps between readings of another attempt's hint, each costing a teacher pass; 0 for none."""
+    stop_on_collapse: bool = False
+    """End the run, with a checkpoint, once its log is judged collapsed."""
+
+
+class Supervised(Section):
+    """A control: instead of reinforcement, supervised steps on traces that mend the policy's own failures.
+
+    Each step samples as many episodes as reinforcement would, and trains on as many sequences: a success as it is, a failure
+    replaced by the corrective trace its hint would ask for. No hint is in their context.
+    """
 
 
 class WarmStart(Section):
@@ -281,6 +332,7 @@ class RunConfig(Section):
     divergence: Divergence = Divergence()
     lambda_: LambdaDecay = Field(default=LambdaDecay(), alias="lambda")
     guard: Guard = Guard()
+    supervised: Supervised | None = None
     warm_start: WarmStart | None = None
     eval: Evaluation = Evaluation()
     checkpoint: Checkpoint = Checkpoint()
@@ -291,9 +343,33 @@ class RunConfig(Section):
             raise ValueError("hint is set but teacher is null: nobody would read the hints")
         if self.teacher is not None and self.teacher.space == "delta" and self.model.lora is None:
             raise ValueError("teacher.space delta averages LoRA products, but model.lora is null")
+        self._distillation_agrees()
         batch = self.optim.tasks_per_step * self.optim.num_generations
         if self.optim.micro_batch and batch % self.optim.micro_batch:
             raise ValueError(
                 f"optim.micro_batch {self.optim.micro_batch} must divide tasks_per_step * num_generations = {batch}"
             )
         return self
+
+    def _distillation_agrees(self) -> None:
+        if self.hint is not None and self.hint.contrast and self.divergence.kind == "k3":
+            raise ValueError("hint.contrast needs divergence.kind sampled, topk or full: k3 needs a normalised teacher")
+        signed = self.divergence.mode == "rl_sign"
+        if signed and self.hint is not None and self.hint.contrast:
+            raise ValueError(
+                "hint.contrast needs divergence.mode term: the ratio of rl_sign needs a normalised teacher"
+            )
+        if signed and self.lambda_.start > 1.0:
+            raise ValueError(
+                f"divergence.mode rl_sign mixes by lambda, which must not exceed 1; got {self.lambda_.start}"
+            )
+        if self.lambda_.balance == "grad_norm" and signed:
+            raise ValueError("lambda.balance grad_norm needs divergence.mode term: rl_sign adds no gradient of its own")
+        if self.lambda_.balance == "grad_norm" and not self.guard.grad_norm_every:
+            raise ValueError(
+                "lambda.balance grad_norm needs guard.grad_norm_every above 0: it goes by those measurements"
+            )
+        if self.supervised is not None and self.teacher is not None:
+            raise ValueError("supervised trains without a teacher: set teacher: null and hint: null")
+        if self.supervised is not None and self.optim.num_iterations > 1:
+            raise ValueError("supervised makes one pass over its traces: set optim.num_iterations: 1")

@@ -51,6 +51,20 @@ def partial_script(
     return Script(_turns(case, skipped, domain, answer), skipped, answer is not None)
 
 
+def attempted_script(case: Case, domain: Domain, called: Sequence[str]) -> Script:
+    """Return the oracle's plan without the looking calls whose tools an attempt never called.
+
+    Args:
+        case: The task that was attempted.
+        domain: Its domain.
+        called: Names of the tools the attempt called.
+    """
+    skipped = frozenset(
+        place for place, call in enumerate(case.task.solution) if _only_looks(call, domain) and call.tool not in called
+    )
+    return Script(_turns(case, skipped, domain, None), skipped, is_wrong=False)
+
+
 def corrective_script(case: Case, domain: Domain, script: Script, grade: Grade, judge: Judge) -> Script:
     """Return the plan that mends what the hint on a failed attempt names, and nothing else.
 

@@ -1,7 +1,7 @@
 """The distillation term of one optimiser step: its weight, its guards, its teacher's move and its metrics."""
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
 from typing import Any
@@ -11,9 +11,14 @@ from torch import Tensor
 
 from healthgym.errors import ConfigError
 from healthgym.rollout import Trajectory
-from healthgym.training.distillation import Batch, Distillation, Scorer, TeacherView
+from healthgym.training.distillation import Batch, Distillation, Distilled, Scorer, TeacherView
+from healthgym.training.gradients import GradientBalance, GradientMeter
 from healthgym.training.guards import Finding, TeacherGuard
 from healthgym.training.schedule import Lambda
+from healthgym.training.signs import signed_advantages
+from healthgym.training.teacher_gate import TeacherGate
+from healthgym.training.travel import Travel
+from healthgym.training.turns import token_shares
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +35,13 @@ _TOTALS = (
     "tokens",
     "turns",
     "stopped",
+    "kl_hint_told",
+    "kl_hint_wrong",
+    "hint_gap",
+    "hint_tokens",
+    "sign_change",
+    "sign_clipped",
+    "signed",
 )
 
 
@@ -40,8 +52,11 @@ class DistillStep:
         distillation: Builds inputs and D(tau).
         weight: lambda(n).
         guard: Watches the teacher.
-        pause_kl: The teacher is not averaged while the smoothed divergence is above this; None never pauses it.
+        gate: When the teacher may move; None lets it always.
         grad_norm_every: Steps between measurements of both gradient norms, 0 for none.
+        balance: Holds the term's gradient at a ratio to the policy's; None leaves lambda as scheduled.
+        leakage_every: Steps between readings of a wrong hint, 0 for none.
+        sign_clip: When set, there is no term: the teacher scales the advantages within this bound (see `signs`).
         pad_id: Token id for padding.
     """
 
@@ -51,23 +66,29 @@ class DistillStep:
         weight: Lambda,
         guard: TeacherGuard,
         *,
-        pause_kl: float | None = None,
+        gate: TeacherGate | None = None,
         grad_norm_every: int = 0,
+        balance: GradientBalance | None = None,
+        leakage_every: int = 0,
+        sign_clip: float | None = None,
         pad_id: int = 0,
     ) -> None:
         self.distillation, self.weight, self.guard = distillation, weight, guard
-        self.pause_kl, self.grad_norm_every, self.pad_id = pause_kl, grad_norm_every, pad_id
+        self.gate = gate or TeacherGate()
+        self.balance, self.sign_clip, self.pad_id = balance, sign_clip, pad_id
+        self.grad_norm_every, self.leakage_every = grad_norm_every, leakage_every
+        self.travel = Travel(distillation.teacher.parameters)
+        self.meter = GradientMeter(list(distillation.teacher.parameters.values()))
         self.step = 0
         self.lambda_now = 0.0
         self.hint_echo = 0.0
-        self.paused = 0
         self.has_counted = False
         """Whether any turn has ever counted."""
         self.findings: list[Finding] = []
         """One for each time a detector tripped, however long it stayed so."""
         self.measures_gradients = False
         self._tripped: list[str] = []
-        self._gradients: dict[str, float] = {}
+        self._norms: Callable[[], dict[str, float]] = dict
         self._totals: Tensor | None = None
         self._by_turn: Tensor | None = None
 
@@ -78,16 +99,20 @@ class DistillStep:
 
     def begin(self, step: int) -> None:
         """Fix lambda for the step after `step` finished ones."""
-        self.step, self.lambda_now = step, self.weight.value(step)
-        self.measures_gradients = self.is_on and bool(self.grad_norm_every) and step % self.grad_norm_every == 0
-        self._gradients = {}
+        ceiling = self.weight.value(step)
+        self.step, self.lambda_now = step, ceiling if self.balance is None else self.balance.weight(ceiling)
+        self.weight.present = self.lambda_now
+        due = bool(self.grad_norm_every) and step % self.grad_norm_every == 0
+        self.measures_gradients = self.is_on and due and self.sign_clip is None
+        self.meter.reset()
         self._totals = self._by_turn = None
 
     def attach(self, trajectories: Sequence[Trajectory | None], inputs: Batch, *, hint_echo: float) -> Batch:
         """Return the teacher's tensors for a new batch of episodes, on the device of the student's."""
         self.hint_echo = hint_echo
         completion = inputs["completion_ids"]
-        tensors = self.distillation.attach(trajectories, completion.size(1), self.pad_id)
+        looks = bool(self.leakage_every) and self.step % self.leakage_every == 0
+        tensors = self.distillation.attach(trajectories, completion.size(1), self.pad_id, with_wrong=looks)
         if self.distillation.hint is not None and not self.distillation.counts["hints_fired"]:
             raise ConfigError(
                 f"hint is set, but not one of the first {len(trajectories)} episodes could carry a hint: their outcomes "
@@ -107,11 +132,32 @@ class DistillStep:
         """Return lambda(n) times the mean of D(tau) over the micro-batch; trajectories without a turn count as 0."""
         with accelerator.autocast():
             distilled = self.distillation.compare(inputs, view, logps, hidden, step=self.step)
-        per_trajectory, table = distilled.per_trajectory, distilled.table
+        self._book(inputs, view, distilled, None, accelerator)
+        return self.lambda_now * distilled.per_trajectory.mean()
+
+    def signed(
+        self, inputs: Batch, view: TeacherView, logps: Tensor, hidden: Tensor | None, accelerator: Any
+    ) -> Tensor:
+        """Return the advantages (B, T) whose size the teacher sets: what stands in place of a term under `sign_clip`."""
+        assert self.sign_clip is not None
+        with torch.no_grad(), accelerator.autocast():
+            distilled = self.distillation.compare(inputs, view, logps.detach(), hidden, step=self.step)
+        signed = signed_advantages(
+            inputs["advantages"], -distilled.log_ratio, token_shares(distilled.table, inputs["turn_ids"]),
+            share=self.lambda_now, clip=self.sign_clip,
+        )  # fmt: skip
+        spoken = (distilled.table.token_weights > 0).sum()
+        self._book(inputs, view, distilled, [signed.change.abs().sum(), signed.clipped.sum(), spoken], accelerator)
+        return signed.advantages
+
+    def _book(
+        self, inputs: Batch, view: TeacherView, distilled: Distilled, signs: list[Tensor] | None, accelerator: Any
+    ) -> None:
+        """Add a micro-batch to the step's books."""
+        table = distilled.table
         eligible, correct = table.eligible, inputs["is_correct"]
-        values = per_trajectory.detach().double()
-        # k3 of the log ratio: never negative, and 0 exactly where student and teacher agree.
-        per_token = ((-distilled.log_ratio).exp() - 1 + distilled.log_ratio).double()
+        values = distilled.per_trajectory.detach().double()
+        per_token = _k3(distilled.log_ratio)
         turns = inputs["turn_ids"].masked_fill(~view.scored, -1)
         by_turn = values.new_zeros(2, LOGGED_TURNS)
         place = turns.clamp(max=LOGGED_TURNS - 1)[view.scored]
@@ -121,40 +167,47 @@ class DistillStep:
         totals = [x for mask in masks for x in (values[mask].sum(), mask.sum())]
         stopped = (table.present & ~table.used).sum()
         totals += [distilled.log_ratio.double().sum(), view.scored.sum(), table.used.sum(), stopped]
+        totals += _hint_totals(view, distilled.logps) + (signs or [values.new_zeros(())] * 3)
         self._add(torch.stack([x.double() for x in totals]), by_turn, accelerator)
-        return self.lambda_now * per_trajectory.mean()
 
-    def measure_gradients(self, policy_loss: Tensor, term: Tensor, accumulation: int) -> None:
-        """Measure the gradient norm of each term on the first micro-batch of the step, as if it were the whole step."""
-        self.measures_gradients = False
-        parameters = list(self.distillation.teacher.parameters.values())
-        for name, loss in (("policy", policy_loss), ("distillation", term)):
-            norm = 0.0
-            if loss.requires_grad:
-                gradients = torch.autograd.grad(loss, parameters, retain_graph=True, allow_unused=True)
-                norm = sum(float(g.double().square().sum()) for g in gradients if g is not None) ** 0.5
-            self._gradients[f"tt_opd/grad_norm_{name}"] = norm * accumulation
+    def measured(self, policy_loss: Tensor, term: Tensor, accelerator: Any) -> Tensor:
+        """Measure the gradients of both terms of a micro-batch and return the term to train on.
+
+        The term comes back as it is, but on the first measurement of a balanced run: before it nothing is known of the two
+        gradients, so the first micro-batch sets the weight it is itself trained with.
+        """
+        unit = term / self.lambda_now
+        self.meter.add("policy", policy_loss)
+        self.meter.add("distillation", unit)
+        if self.balance is not None and not self.balance.is_set:
+            self.balance.observe(**self.meter.norms(accelerator))
+            self.lambda_now = self.weight.present = self.balance.weight(self.lambda_now)
+        self._norms = lambda: self.meter.norms(accelerator)
+        return unit * self.lambda_now
 
     def finish(self, step: int) -> dict[str, float]:
         """Move the teacher after optimiser step `step`, let the guards look, and return the step's metrics."""
-        metrics = {"tt_opd/lambda": self.lambda_now, **self._gradients, **self._divergences()}
+        metrics = {"tt_opd/lambda": self.lambda_now, **self._gradient_metrics(), **self._divergences()}
         teacher = self.distillation.teacher
         kl = metrics.get("tt_opd/kl")
-        smoothed = self.weight.smoothed_kl
-        if self.pause_kl is not None and smoothed is not None and smoothed > self.pause_kl:
-            self.paused += 1
-        else:
+        if self.gate.lets_pass(self.weight.smoothed_kl):
             teacher.follow(step)
         distance, ema = teacher.distance(), teacher.ema
         if kl is not None:
             self.weight.observe(kl)
             self._protect(self.guard.observe(step, kl=kl, distance=distance, age=ema.age(step), leakage=self.hint_echo))
         counts = self.distillation.counts
+        share = self.travel.share(teacher.parameters, ema.weights)
+        if share is not None:
+            metrics["tt_opd/teacher_share"] = share
+        if self.gate.best is not None:
+            metrics["tt_opd/validation_best"] = self.gate.best
         return {
             **metrics,
+            "tt_opd/lambda_ceiling": self.weight.ceiling,
             "tt_opd/teacher_updates": float(ema.updates),
             "tt_opd/teacher_copies": float(ema.copies),
-            "tt_opd/teacher_paused": float(self.paused),
+            "tt_opd/teacher_paused": float(self.gate.shut),
             "tt_opd/teacher_age": float(ema.age(step)),
             "tt_opd/teacher_distance": distance,
             "tt_opd/teacher_error": ema.error,
@@ -162,6 +215,8 @@ class DistillStep:
             "tt_opd/guard_findings": float(len(self.findings)),
             "tt_opd/hints_fired": float(counts["hints_fired"]),
             "tt_opd/hints_unknown": float(counts["hints/unknown"]),
+            "tt_opd/hints_shuffled": float(counts["hints_shuffled"]),
+            "tt_opd/hints_contrasted": float(counts["hints_contrasted"]),
             "tt_opd/tokens_dropped": float(counts["tokens_dropped"]),
         }
 
@@ -173,7 +228,9 @@ class DistillStep:
             "guard": self.guard.state_dict(),
             "counts": dict(self.distillation.counts),
             "hints_are_on": self.distillation.hint is not None,
-            "paused": self.paused,
+            "gate": self.gate.state_dict(),
+            "travel": self.travel.state_dict(),
+            "balance": None if self.balance is None else self.balance.state_dict(),
             "has_counted": self.has_counted,
             "tripped": list(self._tripped),
             "findings": [asdict(finding) for finding in self.findings],
@@ -188,7 +245,11 @@ class DistillStep:
         self.distillation.counts.update(state["counts"])
         if not state["hints_are_on"]:
             self.distillation.hint = None
-        self.paused, self.has_counted = state["paused"], state["has_counted"]
+        self.gate.load_state_dict(state["gate"])
+        self.travel.load_state_dict(state["travel"])
+        if self.balance is not None:
+            self.balance.load_state_dict(state["balance"])
+        self.has_counted = state["has_counted"]
         self._tripped = list(state["tripped"])
         self.findings = [Finding(**finding) for finding in state["findings"]]
 
@@ -197,6 +258,16 @@ class DistillStep:
         totals, by_turn = flat[: len(_TOTALS)], flat[len(_TOTALS) :].view(2, LOGGED_TURNS)
         self._totals = totals if self._totals is None else self._totals + totals
         self._by_turn = by_turn if self._by_turn is None else self._by_turn + by_turn
+
+    def _gradient_metrics(self) -> dict[str, float]:
+        if not self.measures_gradients:
+            return {}
+        norms = self._norms()
+        if self.balance is not None:
+            self.balance.observe(**norms)
+        policy, distillation = norms.get("policy", 0.0), self.lambda_now * norms.get("distillation", 0.0)
+        found = {"tt_opd/grad_norm_policy": policy, "tt_opd/grad_norm_distillation": distillation}
+        return {**found, "tt_opd/grad_ratio": distillation / policy} if policy else found
 
     def _divergences(self) -> dict[str, float]:
         if self._totals is None or self._by_turn is None:
@@ -218,6 +289,11 @@ class DistillStep:
             ("kl_correct", "correct"),
             ("kl_wrong", "wrong"),
             ("log_ratio", "tokens"),
+            ("kl_hint_told", "hint_tokens"),
+            ("kl_hint_wrong", "hint_tokens"),
+            ("hint_gap", "hint_tokens"),
+            ("sign_change", "signed"),
+            ("sign_clipped", "signed"),
         ):
             if total[count]:
                 metrics[f"tt_opd/{name}"] = total[name] / total[count]
@@ -235,3 +311,21 @@ class DistillStep:
                 self.distillation.teacher.ema.is_frozen = True
             if finding.name != "leaked_hints" and not self.weight.is_cooling:
                 self.weight.lower()
+
+
+def _k3(log_ratio: Tensor) -> Tensor:
+    """k3 of a student-to-teacher log ratio: never negative, and 0 exactly where the two agree."""
+    return ((-log_ratio).exp() - 1 + log_ratio).double()
+
+
+def _hint_totals(view: TeacherView, logps: Tensor) -> list[Tensor]:
+    """Sum the divergence from the told and from a wrong hint's reader, and how far the two readings lie apart."""
+    if view.hints is None:
+        return [logps.new_zeros(())] * 4
+    told, wrong, scored = view.hints.told, view.hints.wrong, view.hints.scored
+    return [
+        _k3(logps - told)[scored].sum(),
+        _k3(logps - wrong)[scored].sum(),
+        (told - wrong).abs()[scored].sum(),
+        scored.sum(),
+    ]

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import torch
@@ -19,6 +19,7 @@ from healthgym.training.divergence import (
     sampled_divergence,
     vocabulary_divergence,
 )
+from healthgym.training.hint_mixing import foreign_hints, wrong_hints
 from healthgym.training.hints import HintFacts, grade_facts, hint_text
 from healthgym.training.teacher import LiveTeacher
 from healthgym.training.teacher_context import (
@@ -48,13 +49,28 @@ class TeacherView:
     """The teacher's judgement of the student's tokens in one micro-batch; carries no gradient."""
 
     logps: Tensor
-    """(B, T) in nats at the student's tokens; 0 where `scored` is False."""
+    """(B, T) in nats at the student's tokens; 0 where `scored` is False. Of a contrast not normalised: see `Distillation`."""
     scored: Tensor
     """(B, T) bool: tokens the policy wrote and the teacher's context holds."""
     hidden: Tensor | None
-    """(B, T, H) hidden states that predict each token; None when the divergence needs no vocabulary."""
+    """(B, T, H) hidden states that predict each token, or (B, T, 3, H) after the right, the wrong and no hint; None when the
+    divergence needs no vocabulary."""
     head: tuple[Tensor, Tensor | None] | None
     """Weight (V, H) and bias of the teacher's language-model head."""
+    hints: "HintReadings | None" = None
+    """What two different hints make of the tokens, on steps that look at it."""
+
+
+@dataclass(frozen=True)
+class HintReadings:
+    """The same tokens judged after the hint that was told and after a wrong one; carries no gradient."""
+
+    told: Tensor
+    """(B, T) log-probabilities in nats."""
+    wrong: Tensor
+    """(B, T) log-probabilities in nats."""
+    scored: Tensor
+    """(B, T) bool: tokens that both contexts hold, of attempts that have a wrong hint."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +82,19 @@ class Distilled:
     table: TurnTable
     log_ratio: Tensor
     """(B, T) student minus teacher log-probability at scored tokens, 0 elsewhere; no gradient."""
+    logps: Tensor
+    """(B, T) the student's log-probabilities in nats; no gradient."""
 
 
 class Distillation:
     """Builds the teacher's inputs from trajectories and compares it with the student.
+
+    With `hint.contrast` the teacher is phi_c = phi_none phi_right / phi_wrong, renormalised over the vocabulary: the teacher
+    without a hint, moved by what the right hint says and a wrong one does not, so that whatever any hint does to the style
+    cancels, and the anchor to the averaged weights stays. topk and full use exactly this distribution. sampled uses
+    d = log pi_theta(y) - [log phi_none(y) + log phi_right(y) - log phi_wrong(y)], whose missing normaliser is the same for every y
+    and so only a baseline of the policy gradient; with a teacher equal to its student, -d is log phi_right(y) - log phi_wrong(y).
+    k3 and rl_sign have no such freedom and are refused. The cost: three teacher passes in place of one, and three heads a chunk.
 
     Args:
         teacher: The live teacher.
@@ -98,7 +123,8 @@ class Distillation:
         self.turns, self.divergence = turns, divergence
         self.temperature, self.max_context, self.answer_of = temperature, max_context, answer_of
         self.counts: Counter[str] = Counter()
-        """Since the run began: hints by outcome (`hints/wrong`, ...), `hints_fired`, `tokens_dropped`."""
+        """Since the run began: hints by outcome (`hints/wrong`, ...), `hints_fired`, `tokens_dropped`, `hints_shuffled` and
+        `hints_contrasted`."""
         self._capture: list[Tensor] | None = None
         if self._needs_hidden:
             _backbone(teacher.model).register_forward_hook(self._keep_hidden)
@@ -107,43 +133,68 @@ class Distillation:
         """Return one hint per trajectory; None where hints are off, or the outcome is unknown for lack of an episode."""
         if self.hint is None:
             return [None] * len(trajectories)
-        answer = self.answer_of if self.hint.level == "answer" else lambda task_id: ""
-        facts = [
-            HintFacts(outcome=None) if trajectory is None else grade_facts(trajectory.grade, answer(trajectory.task_id))
-            for trajectory in trajectories
-        ]
-        return [hint_text(one, self.hint.level) for one in facts]
+        return [hint_text(one, self.hint.level) for one in self._facts(trajectories)]
 
-    def attach(self, trajectories: Sequence[Trajectory | None], width: int, pad_id: int) -> dict[str, Tensor]:
+    def _facts(self, trajectories: Sequence[Trajectory | None]) -> list[HintFacts]:
+        tells = self.hint is not None and self.hint.level == "answer"
+        return [
+            HintFacts(outcome=None)
+            if one is None
+            else grade_facts(one.grade, self.answer_of(one.task_id) if tells else "")
+            for one in trajectories
+        ]
+
+    def attach(
+        self, trajectories: Sequence[Trajectory | None], width: int, pad_id: int, *, with_wrong: bool = False
+    ) -> dict[str, Tensor]:
         """Return the batch-first tensors that travel with the student's inputs.
 
         Args:
             trajectories: B graded episodes, in the order of the batch; None where the infrastructure failed.
             width: T, the padded length of the student's completions.
             pad_id: Token id for padding.
+            with_wrong: Let the teacher read wrong hints too, as a contrast does anyway.
         """
         tokens = [_tokens(trajectory, pad_id) for trajectory in trajectories]
-        hints = self._counted_hints(trajectories)
-        sequences = [self._sequence(one, hint) for one, hint in zip(tokens, hints, strict=True)]
         turn_ids = pad_rows([turn_id_row(one.turns, one.mask) for one in tokens], -1, width=width)
+        told = self._read(tokens, self._counted_hints(trajectories), turn_ids, pad_id)
+        self.counts["tokens_dropped"] += int(((turn_ids >= 0) & (told["positions"] < 0)).sum())
+        readings = {"teacher": told}
+        if self.hint is not None and (with_wrong or self.hint.contrast):
+            tasks = ["" if one is None else one.task_id for one in trajectories]
+            wrong = wrong_hints(self._facts(trajectories), tasks, self.hint.level)
+            self.counts["hints_contrasted"] += sum(hint is not None for hint in wrong)
+            readings["wrong"] = self._read(tokens, wrong, turn_ids, pad_id)
+            readings["wrong"]["told"] = torch.tensor([hint is not None for hint in wrong])
+        if self.contrasts:
+            readings["plain"] = self._read(tokens, [None] * len(tokens), turn_ids, pad_id)
+        correct = [one is not None and one.grade.success for one in trajectories]
+        named = {f"{who}_{name}": tensor for who, one in readings.items() for name, tensor in one.items()}
+        return {"turn_ids": turn_ids, "is_correct": torch.tensor(correct), **named}
+
+    @property
+    def contrasts(self) -> bool:
+        """Whether the teacher is a contrast of hints."""
+        return self.hint is not None and self.hint.contrast
+
+    def _read(
+        self, tokens: Sequence["_Tokens"], hints: Sequence[str | None], turn_ids: Tensor, pad_id: int
+    ) -> dict[str, Tensor]:
+        """Return the inputs of one teacher pass, checked against the student's tokens."""
+        width = turn_ids.size(1)
+        sequences = [self._sequence(one, hint) for one, hint in zip(tokens, hints, strict=True)]
         positions = pad_rows([sequence.positions for sequence in sequences], -1, width=width)
-        policy = turn_ids >= 0
-        self.counts["tokens_dropped"] += int((policy & (positions < 0)).sum())
-        positions = positions.masked_fill(~policy, -1)
+        positions = positions.masked_fill(turn_ids < 0, -1)
         completions = [sequence.completion_ids for sequence in sequences]
         teacher_ids = pad_rows(completions, pad_id, width=width)
         check_alignment(pad_rows([one.completion_ids for one in tokens], pad_id, width=width), teacher_ids, positions)
         prompts = [sequence.prompt_ids for sequence in sequences]
         return {
-            "turn_ids": turn_ids,
-            "teacher_prompt_ids": pad_rows(prompts, pad_id, side="left"),
-            "teacher_prompt_mask": pad_rows([[1] * len(ids) for ids in prompts], 0, side="left"),
-            "teacher_completion_ids": teacher_ids,
-            "teacher_completion_mask": pad_rows([[1] * len(ids) for ids in completions], 0, width=width),
-            "teacher_positions": positions,
-            "is_correct": torch.tensor(
-                [trajectory is not None and trajectory.grade.success for trajectory in trajectories]
-            ),
+            "prompt_ids": pad_rows(prompts, pad_id, side="left"),
+            "prompt_mask": pad_rows([[1] * len(ids) for ids in prompts], 0, side="left"),
+            "completion_ids": teacher_ids,
+            "completion_mask": pad_rows([[1] * len(ids) for ids in completions], 0, width=width),
+            "positions": positions,
         }
 
     def _counted_hints(self, trajectories: Sequence[Trajectory | None]) -> list[str | None]:
@@ -151,6 +202,10 @@ class Distillation:
         if self.hint is not None:
             self.counts["hints_fired"] += sum(hint is not None for hint in hints)
             self.counts.update(f"hints/{'unknown' if one is None else one.grade.outcome}" for one in trajectories)
+            if self.hint.shuffle:
+                foreign = foreign_hints(hints, ["" if one is None else one.task_id for one in trajectories])
+                self.counts["hints_shuffled"] += sum(hint is not None for hint in foreign)
+                hints = [own if other is None else other for own, other in zip(hints, foreign, strict=True)]
         return hints
 
     def _sequence(self, tokens: "_Tokens", hint: str | None) -> TeacherSequence:
@@ -166,10 +221,27 @@ class Distillation:
 
     def score(self, inputs: Batch, scorer: Scorer) -> TeacherView:
         """Score the student's tokens in the teacher's context. Call before the student's own forward pass."""
-        prompt, completion = inputs["teacher_prompt_ids"], inputs["teacher_completion_ids"]
+        told = self._judge(inputs, scorer, "teacher")
+        if "wrong_positions" not in inputs:
+            return told
+        wrong = self._judge(inputs, scorer, "wrong")
+        both = told.scored & wrong.scored & inputs["wrong_told"][:, None]
+        readings = HintReadings(told.logps, wrong.logps, both)
+        if not self.contrasts:
+            return replace(told, hints=readings)
+        plain = self._judge(inputs, scorer, "plain")
+        scored = told.scored & wrong.scored & plain.scored
+        hidden = None
+        if told.hidden is not None and wrong.hidden is not None and plain.hidden is not None:
+            hidden = torch.stack([told.hidden, wrong.hidden, plain.hidden], dim=2)
+        logps = (plain.logps + told.logps - wrong.logps).masked_fill(~scored, 0.0)
+        return TeacherView(logps, scored, hidden, told.head, readings)
+
+    def _judge(self, inputs: Batch, scorer: Scorer, who: str) -> TeacherView:
+        prompt, completion = inputs[f"{who}_prompt_ids"], inputs[f"{who}_completion_ids"]
         ids = torch.cat([prompt, completion], dim=1)
-        mask = torch.cat([inputs["teacher_prompt_mask"], inputs["teacher_completion_mask"]], dim=1)
-        positions = inputs["teacher_positions"]
+        mask = torch.cat([inputs[f"{who}_prompt_mask"], inputs[f"{who}_completion_mask"]], dim=1)
+        positions = inputs[f"{who}_positions"]
         scored = positions >= 0
         index = positions.clamp(min=0)
         hidden = head = None
@@ -209,7 +281,7 @@ class Distillation:
             stop_kl=self.turns.stop_kl,
         )
         log_ratio = (logps.detach() - view.logps).masked_fill(~view.scored, 0.0)
-        return Distilled(trajectory_divergence(per_token, table), table, log_ratio)
+        return Distilled(trajectory_divergence(per_token, table), table, log_ratio, logps.detach())
 
     @contextmanager
     def capturing(self) -> Iterator[list[Tensor]]:

@@ -108,7 +108,8 @@ def chunked_divergence(
     Args:
         hidden: (N, H) last hidden states of the student at the positions that predict its own tokens.
         weight: (V, H) head of the student; `bias` (V,) if it has one.
-        teacher_hidden: (N, H') hidden states of the teacher at the same tokens; carries no gradient.
+        teacher_hidden: (N, H') hidden states of the teacher at the same tokens, or (N, 3, H') after the right, a wrong and no
+            hint, which make one teacher by `contrast_logps`; carries no gradient.
         teacher_weight: (V, H') head of the teacher.
         divergence: Maps two (n, V) log-probability tensors to (n,).
         temperature: Logits are divided by it, as when sampling.
@@ -124,6 +125,8 @@ def chunked_divergence(
         logps = (linear(student, weight, bias).float() / temperature).log_softmax(-1)
         with torch.no_grad():
             teacher_logps = (linear(teacher, teacher_weight, teacher_bias).float() / temperature).log_softmax(-1)
+            if teacher.ndim == 3:
+                teacher_logps = contrast_logps(*teacher_logps.unbind(1))
         return divergence(logps, teacher_logps)
 
     chunks = [
@@ -131,6 +134,17 @@ def chunked_divergence(
         for student, teacher in zip(hidden.split(chunk_size), teacher_hidden.split(chunk_size), strict=True)
     ]
     return torch.cat(chunks) if chunks else hidden.float().sum(-1)
+
+
+def contrast_logps(right: Tensor, wrong: Tensor, plain: Tensor) -> Tensor:
+    """Return log of plain * right / wrong, renormalised: a teacher moved by what only the right hint says.
+
+    Args:
+        right: (..., V) log-probabilities in nats after the right hint.
+        wrong: (..., V) after a wrong hint.
+        plain: (..., V) without a hint.
+    """
+    return (plain + right - wrong).log_softmax(-1)
 
 
 def vocabulary_divergence(kind: str, *, k: int = 64, direction: str = "reverse", beta: float = 0.5) -> Divergence:

@@ -19,6 +19,15 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
     Raises:
         ConfigError: The file is missing or no YAML mapping, a key is unknown, or a value does not fit.
     """
+    return make_config(recipe_values(path), overrides, source=str(path))
+
+
+def recipe_values(path: str | Path) -> Any:
+    """Read a YAML recipe as plain values, nothing laid under or over it.
+
+    Raises:
+        ConfigError: The file is missing or no YAML.
+    """
     path = Path(path)
     if not path.is_file():
         raise ConfigError(
@@ -28,7 +37,7 @@ def load_config(path: str | Path, overrides: Sequence[str] = ()) -> RunConfig:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except yaml.YAMLError as error:
         raise ConfigError(f"{path}: not valid YAML: {error}") from None
-    return make_config({} if values is None else values, overrides, source=str(path))
+    return {} if values is None else values
 
 
 def make_config(values: Any, overrides: Sequence[str] = (), *, source: str = "the config") -> RunConfig:

@@ -15,6 +15,9 @@ PRESETS: Mapping[str, dict[str, Any]] = {
     "opd_ema": _EMA,
     "opd_ema_hints": {**_EMA, "hint": {}},
     "tt_opd": {**_COSINE, "teacher": {}, "hint": {}},
+    "tt_opd_no_hints": {**_COSINE, "teacher": {}, "hint": None},
+    "tt_opd_shuffled": {**_COSINE, "teacher": {}, "hint": {"shuffle": True}},
+    "sft_hinted": {"supervised": {}},
     "tt_opd_paper": {
         "reward": {"preset": "paper", "length": {"start_success": 0.0}},
         "teacher": {"ema_decay": 0.995, "update_every": 5, "copy_every": 30},
@@ -24,7 +27,8 @@ PRESETS: Mapping[str, dict[str, Any]] = {
         "guard": {"kl_high": None},
     },
 }
-"""Defaults by preset name. `tt_opd_paper` has the constants published in arXiv:2605.02943: lambda 4.0 and constant, decay
+"""Defaults by preset name. Three are controls on `tt_opd`'s own schedule: the anchor alone, hints of other attempts, and
+supervised steps on the traces that hints ask for. `tt_opd_paper` has the constants published in arXiv:2605.02943: lambda 4.0 and constant, decay
 0.995 every 5 steps with a copy every 30, length shaping from the first step, and no ratchet. The number of turns kept by its
 fixed truncation is not published; two is our reading."""
 

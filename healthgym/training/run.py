@@ -13,13 +13,16 @@ from healthgym.rollout import Trajectory
 from healthgym.tasks import Suite, load_suite
 from healthgym.training.arguments import rows_needed, trl_arguments
 from healthgym.training.assembly import (
+    make_curriculum,
     make_distill,
     make_examples,
     make_shaping,
+    make_traces,
     oracle_lengths,
 )
-from healthgym.training.callbacks import Metrics, StepLog
+from healthgym.training.callbacks import Evaluate, Metrics, StepLog, held_out
 from healthgym.training.checkpoints import latest_checkpoint
+from healthgym.training.collapse_stop import CollapseStop
 from healthgym.training.config import RunConfig
 from healthgym.training.corpus import tokenizer_texts
 from healthgym.training.distill_step import DistillStep
@@ -29,13 +32,11 @@ from healthgym.training.policy_source import source_from
 from healthgym.training.rows import choose_tasks, plan_rows
 from healthgym.training.run_folder import RunFolder
 from healthgym.training.source import EpisodeSource, SourceFactory, mix_seed
-from healthgym.training.startup import check_distribution, check_lengths, check_settings
+from healthgym.training.startup import check_distribution, check_evaluation, check_lengths, check_settings
 from healthgym.training.teacher_context import HintRenderer
 from healthgym.training.trainer import EpisodeTrainer
 from healthgym.training.warm_start import OnLoss, restore_forward, warm_start
 
-Evaluate = Callable[[Any, Any, int], Metrics]
-"""Measures (model, tokenizer, steps done) on held-out tasks."""
 ORACLE_SAMPLE = 16
 """Tasks whose oracle is measured before training."""
 
@@ -80,6 +81,7 @@ def train(
         ConfigError: A start-up check refuses, or the folder belongs to another run.
     """
     check_settings(config)
+    check_evaluation(config, evaluate is not None)
     make_source = make_source or source_from()
     processes = PartialState()
     check_distribution(config, str(processes.distributed_type))
@@ -103,9 +105,12 @@ def train(
         if switch is not None and switch.hint.probe_tasks:
             rows = plan_rows(task_ids, switch.hint.probe_tasks, seed=mix_seed(config.seed, "probe rows"))
             switch.before_training(rows, folder.path / "hint_probe.json" if folder.writes else None)
-    trainer, log = _trainer(config, folder, model, tokenizer, source, distill, task_ids, on_step, processes)
+    trainer, log = _trainer(config, folder, model, tokenizer, source, distill, task_ids, on_step, processes, suite)
     if evaluate is not None and config.eval.every:
-        log.measures.append(lambda step: evaluate(model, tokenizer, step) if step % config.eval.every == 0 else {})
+        log.measures.append(held_out(evaluate, model, tokenizer, config.eval.every, distill))
+    stop = CollapseStop(folder, config.model_dump(by_alias=True, mode="json"))
+    if config.guard.stop_on_collapse:
+        trainer.add_callback(stop)
     if switch is not None:
         log.measures.append(lambda step: switch.measure(step, trainer.latest_episodes()))
     folder.rewind(0 if checkpoint is None else int(checkpoint.name.rsplit("-", 1)[-1]))
@@ -114,7 +119,7 @@ def train(
     if processes.is_main_process:
         _save_whole(model, tokenizer, folder.path / "model", config)
     processes.wait_for_everyone()
-    findings = list(switch.findings) if switch is not None else []
+    findings = [*stop.findings, *(switch.findings if switch is not None else [])]
     if distill is not None:
         findings += [f"step {finding.step}: {finding.message}" for finding in distill.findings]
     logged = folder.metrics()
@@ -206,6 +211,7 @@ def _trainer(
     task_ids: list[str],
     on_step: Callable[[int, Metrics], None] | None,
     processes: PartialState,
+    suite: Suite,
 ) -> tuple[EpisodeTrainer, StepLog]:
     every = config.rollout.trace_every
 
@@ -222,6 +228,8 @@ def _trainer(
         collect=lambda rows, step: source.sample(
             rows, seed=mix_seed(config.seed, "train", step, processes.process_index)
         ),
+        curriculum=make_curriculum(config, task_ids, suite),
+        traces=make_traces(config, model, suite, source),
         shaping=make_shaping(config),
         distill=distill,
         on_episodes=keep_traces,

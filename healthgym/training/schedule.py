@@ -48,6 +48,8 @@ class Lambda:
         self.start, self.steps, self.shape = start, steps, shape
         self.kl_high, self.ratchet, self.cooldown, self.smoothing = kl_high, ratchet, cooldown, smoothing
         self.ceiling = start
+        self.present = start
+        """The weight in force, which a balance may hold below the ceiling."""
         self.smoothed_kl: float | None = None
         self.ratchets = 0
         self._quiet = 0
@@ -55,6 +57,7 @@ class Lambda:
     def value(self, step: int) -> float:
         """Return lambda(step), in [0, start]."""
         self.ceiling = min(self.ceiling, scheduled_lambda(step, start=self.start, steps=self.steps, shape=self.shape))
+        self.present = self.ceiling
         return self.ceiling
 
     def observe(self, kl: float) -> bool:
@@ -73,8 +76,8 @@ class Lambda:
         return self._quiet > 0
 
     def lower(self) -> None:
-        """Lower the ceiling to `ratchet` times itself, for good."""
-        self.ceiling *= self.ratchet
+        """Lower the ceiling to `ratchet` times the weight in force, for good."""
+        self.ceiling = min(self.ceiling, self.present) * self.ratchet
         self.ratchets += 1
         self._quiet = self.cooldown
 

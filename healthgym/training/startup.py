@@ -29,6 +29,15 @@ def check_settings(config: RunConfig) -> None:
     teacher = config.teacher
     if teacher is None:
         return
+    if teacher.update_when == "validation_improves" and not 0 < config.eval.every < config.optim.steps:
+        raise ConfigError(
+            f"teacher.update_when validation_improves needs evaluations within the run, but eval.every is {config.eval.every} "
+            f"in a run of {config.optim.steps} steps, so the teacher would never move. Set eval.every."
+        )
+    if teacher.update_when == "kl_below" and config.guard.kl_high is None:
+        raise ConfigError(
+            "teacher.update_when kl_below needs guard.kl_high, which is null: nothing would ever hold the teacher back."
+        )
     averages = bool(teacher.update_every) and teacher.ema_decay < 1.0
     if not averages and not teacher.copy_every:
         raise ConfigError(
@@ -43,6 +52,23 @@ def check_settings(config: RunConfig) -> None:
             raise ConfigError(
                 f"teacher.{name} {every} never comes in a run of {config.optim.steps} steps. Lower it, or set it to 0."
             )
+
+
+def check_evaluation(config: RunConfig, is_measured: bool) -> None:
+    """Refuse a teacher that waits for evaluations nobody makes.
+
+    Args:
+        config: The run's settings.
+        is_measured: Whether the run was given a held-out measurement.
+
+    Raises:
+        ConfigError: There is none, and the teacher waits for it.
+    """
+    if config.teacher is not None and config.teacher.update_when == "validation_improves" and not is_measured:
+        raise ConfigError(
+            "teacher.update_when validation_improves needs a held-out measurement, and this run was given none. Start it "
+            "with `healthgym train`, or pass evaluate= to train()."
+        )
 
 
 def check_lengths(config: RunConfig, lengths: Sequence[OracleLength], *, model_limit: int | None = None) -> None:

@@ -23,7 +23,10 @@ from healthgym.errors import HealthgymError
 from healthgym.rollout import Trajectory
 from healthgym.training.advantages import group_advantages
 from healthgym.training.checkpoints import publish, rotate, working_folder
+from healthgym.training.corrective import CorrectiveTraces
+from healthgym.training.curriculum import TaskChooser
 from healthgym.training.distill_step import DistillStep
+from healthgym.training.distillation import TeacherView
 from healthgym.training.episode_metrics import episode_metrics, gathered
 from healthgym.training.rows import EpisodeRow
 from healthgym.training.shaping import LengthShaping
@@ -49,6 +52,8 @@ class EpisodeTrainer(GRPOTrainer):
         tokenizer: The policy's tokenizer.
         rows: Every row of the run in order, `tasks_per_step` for each batch of episodes.
         collect: Makes the episodes.
+        curriculum: Chooses the task of each row when its step comes; None takes the rows as planned.
+        traces: When given, training is supervised: each step's tokens are those of the traces in place of the episodes.
         shaping: Length shaping of the reward, or None.
         distill: The distillation term, or None for plain GRPO.
         on_episodes: Called with the step and the trajectories of this process.
@@ -64,18 +69,21 @@ class EpisodeTrainer(GRPOTrainer):
         tokenizer: PreTrainedTokenizerBase,
         rows: Sequence[EpisodeRow],
         collect: Collect,
+        curriculum: TaskChooser | None = None,
+        traces: CorrectiveTraces | None = None,
         shaping: LengthShaping | None = None,
         distill: DistillStep | None = None,
         on_episodes: Callable[[int, Sequence[Trajectory]], None] | None = None,
         callbacks: Sequence[TrainerCallback] = (),
         keep: int = 2,
     ) -> None:
-        self.keep = keep
+        self.keep, self.curriculum, self.traces = keep, curriculum, traces
         self.collect, self.shaping, self.distill, self.on_episodes = collect, shaping, distill, on_episodes
         self.counts: dict[str, int] = {"infrastructure_failures": 0, "degenerate": 0}
         self._trajectories: list[Trajectory | None] = []
         self._all_rewards: Tensor | None = None
         self._student_logps: Tensor | None = None
+        self._reweigh: Callable[[Tensor], None] | None = None
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*'rollout_func', which is an experimental")
             super().__init__(
@@ -93,6 +101,8 @@ class EpisodeTrainer(GRPOTrainer):
     def rollout(self, prompts: Sequence[str]) -> dict[str, Any]:
         """Make the episodes of this process and hand their tokens to TRL."""
         rows = [EpisodeRow.from_prompt(prompt) for prompt in prompts]
+        if self.curriculum is not None:
+            rows = [self.curriculum.choose(row) for row in rows]
         self._trajectories = list(self.collect(rows, self.state.global_step))
         if len(self._trajectories) != len(rows):
             raise HealthgymError(f"collect() returned {len(self._trajectories)} trajectories for {len(rows)} rows")
@@ -101,11 +111,12 @@ class EpisodeTrainer(GRPOTrainer):
             raise HealthgymError(
                 "Every episode of this step failed in the infrastructure: see the rollout engine's log"
             )
-        has_logprobs = all(trajectory.logprobs is not None for trajectory in made)
+        trained = self._trajectories if self.traces is None else self.traces(self._trajectories)
+        has_logprobs = self.traces is None and all(trajectory.logprobs is not None for trajectory in made)
         end = self.processing_class.eos_token_id
         # A failed episode needs tokens to keep its place in the batch; its mask is 0 and its reward None.
         blank: dict[str, Any] = {"prompt_ids": [end], "completion_ids": [end], "env_mask": [0], "logprobs": [0.0]}
-        entries = [blank if t is None else _entry(t, has_logprobs) for t in self._trajectories]
+        entries = [blank if t is None else _entry(t, has_logprobs) for t in trained]
         output: dict[str, Any] = {name: [entry[name] for entry in entries] for name in blank}
         output["logprobs"] = output["logprobs"] if has_logprobs else None
         output["shaped_reward"] = self._shaped(self._trajectories)
@@ -128,9 +139,15 @@ class EpisodeTrainer(GRPOTrainer):
         output = super()._generate_and_score_completions(inputs)
         trajectories = self._trajectories
         output["advantages"] = self._advantages(output["advantages"], trajectories)
+        if self.traces is not None:  # at a ratio of 1 an advantage of 1 is the likelihood's own gradient
+            output["advantages"] = torch.ones_like(output["advantages"])
+            self._note(self.traces.metrics())
         made = [trajectory for trajectory in trajectories if trajectory is not None]
         self.counts["infrastructure_failures"] += len(trajectories) - len(made)
-        metrics = episode_metrics(gathered(trajectories))
+        everywhere = gathered(trajectories)
+        metrics = episode_metrics(everywhere)
+        if self.curriculum is not None:
+            metrics |= self.curriculum.observe(everywhere)
         if self.shaping is not None:
             self.shaping.observe(metrics["episode/success"])
             metrics["episode/length_shaping"] = float(self.shaping.is_on)
@@ -167,6 +184,8 @@ class EpisodeTrainer(GRPOTrainer):
     def _get_per_token_logps_and_entropies(self, model: Any, *args: Any, **kwargs: Any) -> Any:
         scores = super()._get_per_token_logps_and_entropies(model, *args, **kwargs)
         self._student_logps = scores[0]
+        if self._reweigh is not None:
+            self._reweigh(scores[0])
         return scores
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
@@ -177,6 +196,8 @@ class EpisodeTrainer(GRPOTrainer):
             return loss
         view = distill.score(inputs, self._get_per_token_logps_and_entropies)  # before the student's graph exists
         with distill.capturing() as captured:
+            if distill.sign_clip is not None:
+                return self._signed_loss(model, inputs, view, captured)
             policy_loss = super()._compute_loss(model, inputs)
         self._check_sampling(inputs)
         hidden = captured[-1] if captured else None
@@ -184,8 +205,23 @@ class EpisodeTrainer(GRPOTrainer):
         term = distill.term(inputs, view, self._student_logps, hidden, self.accelerator)
         term = term / self.current_gradient_accumulation_steps
         if distill.measures_gradients:
-            distill.measure_gradients(policy_loss, term, self.current_gradient_accumulation_steps)
+            term = distill.measured(policy_loss, term, self.accelerator)
         return policy_loss + term
+
+    def _signed_loss(self, model: Any, inputs: dict[str, Any], view: TeacherView, captured: list[Tensor]) -> Tensor:
+        """Return the policy loss under advantages that the teacher scaled, as soon as the student's forward pass is done."""
+        assert self.distill is not None
+        changed, signed = dict(inputs), self.distill.signed
+
+        def reweigh(logps: Tensor) -> None:  # TRL reads the advantages after this
+            self._reweigh = None
+            hidden = captured[-1] if captured else None
+            changed["advantages"] = signed(inputs, view, logps, hidden, self.accelerator)
+
+        self._reweigh = reweigh
+        loss = super()._compute_loss(model, changed)
+        self._check_sampling(changed)
+        return loss
 
     def _check_sampling(self, inputs: Mapping[str, Any]) -> None:
         """Fail loudly when fresh tokens are unlikely under the weights that are said to have sampled them."""
@@ -254,11 +290,17 @@ class EpisodeTrainer(GRPOTrainer):
             "counts": dict(self.counts),
             "shaping": None if self.shaping is None else self.shaping.state_dict(),
             "distill": None if self.distill is None else self.distill.state_dict(),
+            "curriculum": None if self.curriculum is None else self.curriculum.state_dict(),
+            "traces": None if self.traces is None else dict(self.traces.counts),
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`."""
         self.counts = dict(state["counts"])
+        if self.curriculum is not None:
+            self.curriculum.load_state_dict(state["curriculum"])
+        if self.traces is not None:
+            self.traces.counts.update(state["traces"])
         if self.shaping is not None:
             self.shaping.load_state_dict(state["shaping"])
         if self.distill is not None:

@@ -23,6 +23,8 @@ class TurnTable:
     """(B, K) bool: the trajectory has tokens in this turn."""
     used: Tensor
     """(B, K) bool: the turn counts towards D(tau)."""
+    turn_weights: Tensor
+    """(B, K) w_k of the turns that count, not normalised, 0 elsewhere."""
 
     @property
     def eligible(self) -> Tensor:
@@ -100,7 +102,13 @@ def turn_table(
     weight = weight * used
     share = weight / weight.sum(1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
     per_token = (member * (share / tokens.clamp(min=1))[:, :, None]).sum(1)
-    return TurnTable(token_weights=per_token, divergence=means, present=present, used=used)
+    return TurnTable(per_token, divergence=means, present=present, used=used, turn_weights=weight)
+
+
+def token_shares(table: TurnTable, turn_ids: Tensor) -> Tensor:
+    """Return w_k at each token that counts and 0 elsewhere, (B, T): the weight of a token apart from its turn's length."""
+    weights = table.turn_weights.gather(1, turn_ids.clamp(min=0, max=table.turn_weights.size(1) - 1))
+    return weights.masked_fill(table.token_weights == 0, 0.0)
 
 
 def trajectory_divergence(divergence: Tensor, table: TurnTable) -> Tensor:

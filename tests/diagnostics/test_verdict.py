@@ -40,6 +40,7 @@ COLLAPSES = {
 }  # fmt: skip
 WARNINGS = {
     "stale teacher": ({"tt_opd/teacher_age": lambda p: 200 * p, "tt_opd/teacher_distance": ramp(0.0, 0.6), "tt_opd/lambda": ramp(0.5, 0.5)}, "stale_teacher"),
+    "anchored teacher": ({"tt_opd/teacher_share": ramp(0.02, 0.1), "tt_opd/lambda": ramp(1.0, 1.0)}, "anchored_teacher"),
     "leaking hints": ({"tt_opd/kl_correct": ramp(0.02, 0.31)}, "leaking_hints"),
     "gradients": ({"tt_opd/grad_norm_distillation": ramp(4.0, 5.0)}, "gradient_imbalance"),
     "lost episodes": ({"group/gradeable_share": lambda p: 0.9 if p > 0.5 else 1.0}, "ungraded_episodes"),

@@ -11,8 +11,10 @@ from healthgym.training.distillation import Distilled, TeacherView
 from healthgym.training.guards import TeacherGuard
 from healthgym.training.schedule import Lambda
 from healthgym.training.teacher import LiveTeacher
+from healthgym.training.teacher_gate import TeacherGate
 from healthgym.training.turns import trajectory_divergence, turn_table
 
+CPU = Accelerator(cpu=True)
 TURNS = torch.tensor([[0, 0, -1, 1], [0, -1, -1, -1]])
 
 
@@ -20,14 +22,14 @@ class FixedDistillation:
     """D(tau) of two trajectories, given by hand."""
 
     def __init__(self, kl: float) -> None:
-        self.kl, self.hint, self.counts = kl, None, Counter()
+        self.kl, self.hint, self.counts, self.log_ratio = kl, None, Counter(), torch.zeros(2, 4)
         torch.manual_seed(0)
         self.teacher = LiveTeacher(nn.Linear(2, 2), decay=0.5)
 
     def compare(self, inputs: Any, view: TeacherView, logps: torch.Tensor, hidden: Any, *, step: int) -> Distilled:
         per_token = torch.full((2, 4), self.kl) * logps.exp()
         table = turn_table(per_token, TURNS, max_turns=9)
-        return Distilled(trajectory_divergence(per_token, table), table, torch.zeros(2, 4))
+        return Distilled(trajectory_divergence(per_token, table), table, self.log_ratio, logps.detach())
 
 
 def make(kl: float, **options: Any) -> DistillStep:
@@ -69,10 +71,10 @@ def test_a_high_divergence_lowers_lambda_for_good():
 
 
 def test_the_teacher_pauses_while_the_divergence_is_high():
-    step = make(0.9, pause_kl=0.7)
+    step = make(0.9, gate=TeacherGate("kl_below", kl_high=0.7))
     updates = [one_step(step, n)["tt_opd/teacher_updates"] for n in range(1, 4)]
     assert updates == [1, 1, 1]  # the first step has nothing to judge by yet
-    assert step.paused == 2
+    assert step.gate.shut == 2
 
 
 def test_a_teacher_that_absorbs_drift_is_frozen_and_lambda_lowered():
@@ -112,11 +114,14 @@ def test_both_gradient_norms_are_measured_apart():
     weight = step.distillation.teacher.model.weight
     step.begin(0)
     assert step.measures_gradients
-    # Sums of a 2 x 2 weight: gradients of ones, norm 2; halved by an accumulation of 2 and scaled back.
-    step.measure_gradients(weight.sum() / 2, 3 * weight.sum() / 2, 2)
+    # Two micro-batches whose policy gradients over a 2 x 2 weight are ones / 2 and ones / 2: together ones, norm 2. The
+    # distillation's are 3/2 and -1/2: together ones, norm 2, where the first alone would say 3.
+    assert step.measured(weight.sum() / 2, 3 * weight.sum() / 2, CPU).item() == pytest.approx(1.5 * weight.sum().item())
+    step.measured(weight.sum() / 2, -weight.sum() / 2, CPU)
     metrics = step.finish(1)
     assert metrics["tt_opd/grad_norm_policy"] == pytest.approx(2.0)
-    assert metrics["tt_opd/grad_norm_distillation"] == pytest.approx(6.0)
+    assert metrics["tt_opd/grad_norm_distillation"] == pytest.approx(2.0)
+    assert metrics["tt_opd/grad_ratio"] == pytest.approx(1.0)
     step.begin(1)
     assert not step.measures_gradients
 

@@ -110,6 +110,22 @@ def test_environment_tokens_have_no_gradient(tokenizer):
     assert (logps.grad[policy] != 0).all()
 
 
+def test_sampled_is_a_per_token_advantage_of_minus_d_weighed_by_turn(tokenizer):
+    turns = Turns(start=9, max=9, weights="decay", gamma=0.5, tokens_per_turn=3)
+    _, _, distillation, episodes = setup(tokenizer, hint=Hint(), kind="sampled", turns=turns)
+    inputs = student_inputs(episodes)
+    inputs |= distillation.attach(episodes, inputs["completion_ids"].size(1), 0)
+    view = distillation.score(inputs, scorer)
+    logps = (view.logps + 0.3).requires_grad_()  # d is 0.3 everywhere
+    distilled = distillation.compare(inputs, view, logps, None, step=0)
+    distilled.per_trajectory.sum().backward()
+    # The policy gradient with advantage A is -A times the gradient of log pi: here 0.3 times each token's weight.
+    torch.testing.assert_close(logps.grad, 0.3 * distilled.table.token_weights)
+    # Two turns weigh 1 and 1/2, a third token of the first (1 / 1.5) / 3 where the turn has three or more.
+    long = next(i for i, one in enumerate(episodes) if one.turns[0].end - one.turns[0].start >= 3)
+    assert distilled.table.token_weights[long, 0].item() == pytest.approx(1 / 1.5 / 3)
+
+
 def test_the_curriculum_lets_later_turns_in(tokenizer):
     turns = Turns(start=1, grow_every=10, max=2)
     model, _, distillation, episodes = setup(tokenizer, hint=Hint(), turns=turns)
