@@ -144,5 +144,7 @@ class Criteria:
 
     def __post_init__(self) -> None:
         if not self.answer and not self.end_state:
-            raise TaskError("criteria have neither answer nor end_state; a task that cannot be graded is not loaded")
+            raise TaskError(
+                "the criteria have no gold, neither answer nor end_state, so nothing can be graded; give answer={...}"
+            )
         check(self.end_state)

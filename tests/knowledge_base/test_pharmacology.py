@@ -50,7 +50,7 @@ def test_a_drug_that_stands_in_two_files_is_refused(tmp_path, monkeypatch):
             "- {id: warfarin, name: warfarin, classes: [anticoagulant], indications: [atrial_fibrillation], source: label}"
         )
     monkeypatch.setattr(p, "FOLDER", tmp_path)
-    with pytest.raises(ContentError, match=r"id 'warfarin' stands in .*first\.yaml too"):
+    with pytest.raises(ContentError, match=r"id 'warfarin' stands in .*first\.yaml, line 1 too"):
         p.load_drugs.__wrapped__()
 
 
