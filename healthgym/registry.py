@@ -3,7 +3,7 @@
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import entry_points
@@ -92,6 +92,7 @@ def _load_folder(folder: Path, package: str | None) -> Domain:
     if not guideline.is_file():
         raise ContentError(f"{guideline}: missing; write the rules the agent must follow in it")
     name = settings["name"]
+    budget = _budget(folder / "domain.yaml", settings["budget"]) if "budget" in settings else None
     if toolkit.domain != name:
         raise ContentError(
             f"{_class_place(toolkit, folder)}: {toolkit.__name__}.domain is {toolkit.domain!r}, but domain.yaml says "
@@ -103,9 +104,9 @@ def _load_folder(folder: Path, package: str | None) -> Domain:
         description=settings["description"],
         guideline=guideline.read_text(encoding="utf-8").strip(),
         toolkit=toolkit,
-        families=families,
+        families={each.name: replace(each, budget=budget) for each in families.values()},
         hazard_rules=rules,
-        budget=_budget(folder / "domain.yaml", settings.get("budget", {})),
+        budget=budget or Budget(),
         folder=folder,
         blind_guesses=tuple(settings.get("blind_guesses", ())),
     )

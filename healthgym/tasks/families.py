@@ -1,7 +1,7 @@
 """Task families: seeded generators that write tasks, charts and their solutions together."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from healthgym.content import place_of_function, placed
 from healthgym.errors import ContentError, HealthgymError, TaskError
+from healthgym.tasks.criteria import DOMAINS_OWN, Budget
 from healthgym.tasks.task import SPLITS, Split, Task
 from healthgym.world import Chart
 
@@ -60,6 +61,8 @@ class TaskFamily:
     generate: Generate
     counts: Mapping[Split, int]
     version: int = 1
+    budget: Budget | None = None
+    """The domain's, for tasks that set none."""
 
     def case(self, domain: str, split: Split, index: int) -> Case:
         """Return case `index` of `split`, the same on every platform."""
@@ -72,6 +75,9 @@ class TaskFamily:
         except HealthgymError as error:
             raise placed(error, self._folder()) from error
         task = case.task
+        if self.budget is not None and task.criteria.budget is DOMAINS_OWN:
+            task = replace(task, criteria=replace(task.criteria, budget=self.budget))
+            case = Case(task, case.charts)
         if (task.id, task.domain, task.split, task.family) != (draw.task_id, domain, split, self.name):
             raise TaskError(
                 f"{self.place}: family {self.name}: the task calls itself {task.id!r} ({task.domain}, {task.split}, {task.family}); "
