@@ -121,8 +121,9 @@ def _record_answer(chart: Chart, words: frozenset[str]) -> Answer | None:
     if words & _MEDICINES:
         names = ", ".join(m.drug.replace("_", " ") for m in chart.medications)
         text = f"I take {names}." if names else "I don't take any medicines."
-        doses = tuple((f"medications.{m.drug}", m.dose_mg, "mg") for m in chart.medications)
-        return Answer(text, facts=(("medications", names or "none", ""), *doses))
+        # Nobody was told a dose, so none is recorded: a medicine that is taken is True, as an allergy is.
+        taken = tuple((f"medications.{m.drug}", True, "") for m in chart.medications)
+        return Answer(text, facts=(("medications", names or "none", ""), *taken))
     if words & _HISTORY:
         names = ", ".join(c.replace("_", " ") for c in chart.comorbidities)
         text = f"I've had {names}." if names else "I've always been healthy."

@@ -42,6 +42,14 @@ def chart(**changes):
     return Chart(**{**values, **changes})
 
 
+def test_a_patient_who_names_medicines_leaves_no_dose_on_record():
+    # The answer says "warfarin" and no number, so the fact that it leaves holds none either.
+    world = World({"P1": chart()})
+    assert world.ask("P1", "Which medicines do you take?") == "I take warfarin."
+    fact = world.facts["P1.medications.warfarin"]
+    assert (fact.value, fact.unit) == (True, "")
+
+
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), max_size=12))
 def test_the_hash_depends_on_content_and_not_on_the_way_there(writes):
     one, other = State(7), State(7)
