@@ -8,6 +8,7 @@ import pytest
 from healthgym import knowledge_base
 from healthgym.errors import ContentError
 from healthgym.knowledge_base import load, pharmacology
+from healthgym.knowledge_base.data import read_data
 from healthgym.knowledge_base.pharmacology import load_drugs, load_interactions
 from healthgym.knowledge_base.reading import FOLDER
 
@@ -92,3 +93,33 @@ def test_a_condition_is_refused_with_file_line_and_remedy(copy, case):
     if "missing" not in case:
         # The line told holds what was changed; a missing key has no line but its entry's.
         assert new.strip("\n").split(": ")[0].splitlines()[0] in path.read_text().splitlines()[line - 1]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("- {id: stemi, drugs: [aspirin, aspirine]}\n", "No drug 'aspirine'. Did you mean 'aspirin'"),
+        ("first:\n  {drug: warfarine}\n", "No drug 'warfarine'. Did you mean 'warfarin'"),
+        ("- {id: renal, analytes: [creatinin]}\n", "No analyte 'creatinin'. Did you mean 'creatinine'"),
+        ("- {id: a, drugs: [\n", "not valid YAML"),
+    ],
+)
+def test_a_domains_file_is_refused_with_file_line_and_remedy(tmp_path, text, complaint):
+    # Two good lines come first; what is wrong stands on line 3 or, for the block and the open bracket, on line 4.
+    path = tmp_path / "table.yaml"
+    good = (
+        "# drugs\nother: {drugs: [aspirin, statin]}\n"
+        if text.startswith("first")
+        else "# drugs\n- {id: ok, drugs: [statin]}\n"
+    )
+    path.write_text(good + text)
+    with pytest.raises(ContentError, match=rf"table\.yaml, line [34]: {complaint}"):
+        read_data(path)
+
+
+def test_a_file_whose_names_exist_is_read_as_it_is(tmp_path):
+    path = tmp_path / "table.yaml"
+    path.write_text("- {id: a, drugs: [aspirin, statin], analyte: sodium, drug: {dose: one}}\n")
+    assert read_data(path) == [
+        {"id": "a", "drugs": ["aspirin", "statin"], "analyte": "sodium", "drug": {"dose": "one"}}
+    ]
