@@ -5,13 +5,14 @@ import shlex
 from typing import Annotated, Any
 
 import typer
+from rich.markdown import Markdown
 
 from healthgym import screen
 from healthgym.cli.output import Json, console, print_json
 from healthgym.envs import ClinicalEnv
 from healthgym.errors import HealthgymError, nearest
 
-HELP = "Type a tool with its arguments ({example}), or: tools, help TOOL, status, quit."
+HELP = "Type a tool with its arguments ({example}), or: rules, tools, help TOOL, status, quit."
 
 
 def play(
@@ -119,6 +120,9 @@ def _answered_locally(line: str, env: ClinicalEnv, info: dict[str, Any]) -> bool
     if line in ("tools", "help", "?"):
         console.print(screen.tool_list(episode))
         console.print(how_to(env), markup=False)
+        return True
+    if line == "rules":
+        console.print(Markdown(env.domain.guideline))
         return True
     if line.startswith("help "):
         spec = episode.permitted.get(line.removeprefix("help ").strip())

@@ -83,6 +83,10 @@ def test_help_says_what_an_argument_takes(fever):
     assert "give_paracetamol patient_id dose_mg" in told
 
 
+def test_the_rules_that_an_agent_is_told_can_be_read(fever):
+    assert "the dose is 15 mg per kg by mouth" in play(fever, "rules", "quit")
+
+
 def test_status_lists_what_was_learnt(fever):
     assert "Nothing is known yet" in play(fever, "status", "quit")
     told = play(fever, "weigh_patient P1", "status", "quit")
