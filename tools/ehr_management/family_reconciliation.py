@@ -251,7 +251,8 @@ def _reason(drug: str) -> str:
 
 def _mend(pid: str, plan: Plan, stops_first: bool) -> tuple[list[Call], dict[str, Any]]:
     """Return the oracle's changes and how the chart must then look."""
-    act, end_state = [], {}
+    act: list[Call] = []
+    end_state: dict[str, Any] = {}
     for drug in (*plan.omitted, *plan.wrong_dose):
         dose = dose_of(drug)
         act.append(
