@@ -1,10 +1,9 @@
 """Domains by name or folder. The framework meets clinical content only here."""
 
-import importlib
 import importlib.util
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from hashlib import blake2b
 from importlib.metadata import entry_points
@@ -12,9 +11,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-import yaml
-
-from healthgym.errors import ContentError, NotRegistered
+from healthgym.content import import_part, line_of, place_of_function, read_yaml
+from healthgym.errors import ContentError, NotRegistered, nearest
 from healthgym.tasks.criteria import Budget, HazardHit
 from healthgym.tasks.families import TaskFamily
 from healthgym.tasks.task import Task
@@ -85,18 +83,20 @@ def load_domain(name_or_path: str | Path) -> Domain:
 def _load_folder(folder: Path, package: str | None) -> Domain:
     settings = _settings(folder / "domain.yaml")
     package = package or _adopt(folder)
-    toolkit = _toolkit(importlib.import_module(f"{package}.toolkit"), folder)
-    families = _families(importlib.import_module(f"{package}.tasks"), folder)
+    toolkit = _toolkit(import_part(f"{package}.toolkit", folder / "toolkit.py"), folder)
+    families = _families(import_part(f"{package}.tasks", folder / "tasks.py"), folder)
     rules: tuple[HazardRule, ...] = ()
     if (folder / "hazards.py").is_file():
-        rules = tuple(importlib.import_module(f"{package}.hazards").HAZARD_RULES)
+        rules = tuple(import_part(f"{package}.hazards", folder / "hazards.py").HAZARD_RULES)
     guideline = folder / "guideline.md"
     if not guideline.is_file():
         raise ContentError(f"{guideline}: missing; write the rules the agent must follow in it")
     name = settings["name"]
+    budget = _budget(folder / "domain.yaml", settings["budget"]) if "budget" in settings else None
     if toolkit.domain != name:
         raise ContentError(
-            f"{folder / 'toolkit.py'}: {toolkit.__name__}.domain is {toolkit.domain!r}, expected {name!r}"
+            f"{_class_place(toolkit, folder)}: {toolkit.__name__}.domain is {toolkit.domain!r}, but domain.yaml says "
+            f"{name!r}; give both the same name"
         )
     return Domain(
         name=name,
@@ -104,9 +104,9 @@ def _load_folder(folder: Path, package: str | None) -> Domain:
         description=settings["description"],
         guideline=guideline.read_text(encoding="utf-8").strip(),
         toolkit=toolkit,
-        families=families,
+        families={each.name: replace(each, budget=budget) for each in families.values()},
         hazard_rules=rules,
-        budget=Budget(**settings.get("budget", {})),
+        budget=budget or Budget(),
         folder=folder,
         blind_guesses=tuple(settings.get("blind_guesses", ())),
     )
@@ -116,21 +116,30 @@ _KEYS = {"name": str, "title": str, "description": str, "budget": dict, "blind_g
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    try:
-        settings = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
-        raise ContentError(f"{path}: not valid YAML: {error}") from None
+    settings = read_yaml(path)
     if not isinstance(settings, dict):
         raise ContentError(f"{path}: expected keys {', '.join(_KEYS)}, got {type(settings).__name__}")
+    for key, value in settings.items():
+        where = f"{path}, line {line_of(path, key)}"
+        if key not in _KEYS:
+            raise ContentError(f"{where}: unknown key {key!r}.{nearest(str(key), _KEYS)}")
+        if not isinstance(value, _KEYS[key]):
+            raise ContentError(f"{where}: {key} must be {_KEYS[key].__name__}, got {type(value).__name__}")
     for key in ("name", "title", "description"):
         if not settings.get(key):
-            raise ContentError(f"{path}: key {key!r} is missing")
-    for key, value in settings.items():
-        if key not in _KEYS:
-            raise ContentError(f"{path}: unknown key {key!r}; known: {', '.join(_KEYS)}")
-        if not isinstance(value, _KEYS[key]):
-            raise ContentError(f"{path}: {key} must be {_KEYS[key].__name__}, got {type(value).__name__}")
+            raise ContentError(f"{path}: key {key!r} is missing; add a line '{key}: ...'")
     return settings
+
+
+def _budget(path: Path, limits: Mapping[str, Any]) -> Budget:
+    known = [field.name for field in fields(Budget)]
+    for key, value in limits.items():
+        where = f"{path}, line {line_of(path, 'budget', key)}"
+        if key not in known:
+            raise ContentError(f"{where}: the budget has no {key!r}.{nearest(str(key), known)}")
+        if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            raise ContentError(f"{where}: budget.{key} must be a number above 0, got {value!r}")
+    return Budget(**limits)
 
 
 def _adopt(folder: Path) -> str:
@@ -151,12 +160,23 @@ def _toolkit(module: ModuleType, folder: Path) -> type[Toolkit]:
     ]
     if len(own) != 1:
         raise ContentError(
-            f"{folder / 'toolkit.py'}: expected one Toolkit class, found {[item.__name__ for item in own]}"
+            f"{folder / 'toolkit.py'}: expected one Toolkit class, found {[item.__name__ for item in own] or 'none'}; "
+            "what else it needs goes into other files"
         )
     submits = [spec.name for spec in own[0].specs().values() if spec.effect == "submit"]
     if len(submits) != 1:
-        raise ContentError(f"{folder / 'toolkit.py'}: a domain ends by exactly one submit tool, found {submits}")
+        raise ContentError(
+            f"{_class_place(own[0], folder)}: a domain ends by exactly one submit tool, found {submits or 'none'}; give "
+            "effect='submit' to one"
+        )
     return own[0]
+
+
+def _class_place(toolkit: type[Toolkit], folder: Path) -> str:
+    path = folder / "toolkit.py"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    line = next((n for n, text in enumerate(lines, 1) if text.startswith(f"class {toolkit.__name__}")), 1)
+    return f"{path}, line {line}"
 
 
 def _families(module: ModuleType, folder: Path) -> dict[str, TaskFamily]:
@@ -165,7 +185,8 @@ def _families(module: ModuleType, folder: Path) -> dict[str, TaskFamily]:
         family = getattr(item, "__task_family__", None)
         if isinstance(family, TaskFamily):
             if family.name in found and found[family.name] is not family:
-                raise ContentError(f"{folder / 'tasks.py'}: two task families are named {family.name!r}")
+                both = " and ".join(place_of_function(each.generate) for each in (found[family.name], family))
+                raise ContentError(f"{both}: two task families are named {family.name!r}; rename one")
             found[family.name] = family
     if not found:
         raise ContentError(f"{folder / 'tasks.py'}: no task family; mark a generator with @task_family(counts=...)")

@@ -4,13 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
+from healthgym.content import line_of
 from healthgym.errors import ContentError, NotRegistered
 
 from .pharmacology import Drug, Interaction, load_drugs, load_interactions
 from .reading import FOLDER, parse, read_folder, read_table, read_yaml
+from .references import Tables, check_condition, check_tables
 from .schema import Analyte, Comorbidity, Condition, Guideline, MedicineLabs, Sign, StudyKind, Symptom
 
 __all__ = ["KnowledgeBase", "load"]
@@ -55,7 +56,7 @@ class KnowledgeBase:
 
 @lru_cache(maxsize=1)
 def load() -> KnowledgeBase:
-    """Read every data file once. Raises ContentError naming file, entry and remedy."""
+    """Read every data file once. Raises ContentError naming file, line and remedy."""
     tables: dict[str, Mapping[str, Any]] = {
         "symptom": read_folder(Symptom, FOLDER / "symptoms"),
         "sign": read_folder(Sign, FOLDER / "signs"),
@@ -65,14 +66,35 @@ def load() -> KnowledgeBase:
         "medicine": read_table(MedicineLabs, FOLDER / "medicine_labs.yaml"),
     }
     guidelines = read_folder(Guideline, FOLDER / "guidelines")
+    drugs = load_drugs()
+    names = Tables(
+        symptom=tables["symptom"],
+        sign=tables["sign"],
+        comorbidity=tables["comorbidity"],
+        analyte=tables["analyte"],
+        study=tables["study"],
+        drug=drugs,
+        drug_or_class={*drugs, *(name for drug in drugs.values() for name in drug.classes)},
+    )
     conditions: dict[str, Condition] = {}
     for path in sorted((FOLDER / "conditions").glob("*.yaml")):
         condition = parse(Condition, read_yaml(path), path)
         if condition.id != path.stem:
-            raise ContentError(f"{path}: holds condition {condition.id!r}; name the file {condition.id}.yaml")
-        _check_references(condition, tables, path)
+            line = line_of(path, "id")
+            raise ContentError(
+                f"{path}, line {line}: holds condition {condition.id!r}; name the file {condition.id}.yaml"
+            )
+        check_condition(condition, names, path)
         conditions[condition.id] = condition
-    _check_illnesses_and_guidelines(tables, guidelines, conditions)
+    check_tables(
+        FOLDER,
+        names,
+        comorbidities=tables["comorbidity"],
+        analytes=tables["analyte"],
+        medicines=tables["medicine"],
+        guidelines=guidelines,
+        conditions=conditions,
+    )
     return KnowledgeBase(
         conditions=conditions,
         symptoms=tables["symptom"],
@@ -83,31 +105,3 @@ def load() -> KnowledgeBase:
         guidelines=guidelines,
         medicine_labs=tables["medicine"],
     )
-
-
-def _check_references(condition: Condition, tables: Mapping[str, Mapping[str, Any]], path: Path) -> None:
-    named: dict[str, set[str]] = {
-        "symptom": set(condition.symptoms),
-        "sign": set(condition.signs),
-        "comorbidity": set(condition.who.comorbidities),
-        "analyte": {name for severity in condition.severities.values() for name in severity.labs},
-        "study": {name for severity in condition.severities.values() for name in severity.studies},
-    }
-    for kind, names in named.items():
-        _check(f"{path}, condition {condition.id!r}", kind, names, tables[kind])
-
-
-def _check_illnesses_and_guidelines(
-    tables: Mapping[str, Mapping[str, Any]], guidelines: Mapping[str, Guideline], conditions: Mapping[str, Condition]
-) -> None:
-    for name, illness in tables["comorbidity"].items():
-        _check(f"{FOLDER / 'comorbidities'}, {name!r}", "analyte", set(illness.labs), tables["analyte"])
-    for name, medicine in tables["medicine"].items():
-        _check(f"{FOLDER / 'medicine_labs.yaml'}, {name!r}", "analyte", set(medicine.labs), tables["analyte"])
-    for name, guideline in guidelines.items():
-        _check(f"{FOLDER / 'guidelines'}, statement {name!r}", "condition", set(guideline.conditions), conditions)
-
-
-def _check(where: str, kind: str, names: set[str], known: Mapping[str, Any]) -> None:
-    for name in sorted(names - set(known)):
-        raise ContentError(f"{where}: {NotRegistered.named(kind, name, known)}")

@@ -21,7 +21,7 @@ from .pharmacology_schema import (
     RenalBand,
     Severity,
 )
-from .reading import FOLDER, parse, read_folder, read_table, read_yaml
+from .reading import FOLDER, parse, place_of_entry, read_folder, read_table, read_yaml
 
 __all__ = [
     "DUPLICATION_CLASSES",
@@ -58,7 +58,8 @@ def load_drugs() -> Mapping[str, Drug]:
     for drug in drugs.values():
         for other in (*drug.alternatives, *drug.cross_reactive):
             if other not in drugs or other == drug.id:
-                raise ContentError(f"drug {drug.id!r}: {NotRegistered.named('other drug', other, drugs)}")
+                place = place_of_entry(FOLDER / "drugs", drug.id)
+                raise ContentError(f"{place}, drug {drug.id!r}: {NotRegistered.named('other drug', other, drugs)}")
     return drugs
 
 
@@ -70,7 +71,7 @@ def load_interactions() -> tuple[Interaction, ...]:
         entries = read_yaml(path)
         if not isinstance(entries, list):
             raise ContentError(f"{path}: expected a list of rules, got {type(entries).__name__}")
-        rules += [(path, parse(Interaction, entry, path)) for entry in entries]
+        rules += [(path, parse(Interaction, entry, path, index)) for index, entry in enumerate(entries)]
     return expand(rules, load_drugs())
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from healthgym.content import line_of, read_yaml
 from healthgym.errors import ContentError, NotRegistered
 
 from .pharmacology_schema import PATHWAYS, SEVERITIES, Drug, Interaction
@@ -24,41 +25,49 @@ def expand(rules: Iterable[tuple[Path, Interaction]], drugs: Drugs) -> tuple[Int
 
     Raises:
         ContentError: an unknown drug or class, a drug paired with itself, a pair named twice, or a rule that the
-            monographs contradict; names file, rule and remedy.
+            monographs contradict; names file, line, rule and remedy.
     """
     pairs: dict[frozenset[str], tuple[int, int, Interaction]] = {}
     for path, rule in rules:
-        where = f"{path}, rule {rule.a!r} with {rule.b!r}"
-        members_a, members_b = _members(rule.a, drugs, where), _members(rule.b, drugs, where)
+        members_a, members_b = _members(rule.a, drugs, path, rule), _members(rule.b, drugs, path, rule)
         exactness = (rule.a in drugs) + (rule.b in drugs)
         if exactness == 2 and rule.a == rule.b:
-            raise ContentError(f"{where}: a drug cannot interact with itself; name another")
+            raise ContentError(f"{_place(path, rule)}: a drug cannot interact with itself; name another")
         if rule.alternative and rule.alternative not in drugs:
-            raise ContentError(f"{where}: alternative: {NotRegistered.named('drug', rule.alternative, drugs)}")
+            raise ContentError(
+                f"{_place(path, rule)}: alternative: {NotRegistered.named('drug', rule.alternative, drugs)}"
+            )
         for a in members_a:
             for b in members_b:
                 if a == b:
                     continue
                 contradiction = disagreement(rule.mechanism, drugs[a], drugs[b])
                 if contradiction:
-                    raise ContentError(f"{where}: {contradiction}; mend the rule or the monograph")
+                    raise ContentError(f"{_place(path, rule)}: {contradiction}; mend the rule or the monograph")
                 made = rule.model_copy(update={"a": a, "b": b, "replace": {"a": a, "b": b}.get(rule.replace, "")})
                 rank = (exactness, SEVERITIES.index(rule.severity))
                 known = pairs.get(made.pair)
                 if known and exactness == known[0] == 2:
-                    raise ContentError(f"{where}: this pair stands in another rule too; remove one")
+                    raise ContentError(f"{_place(path, rule)}: this pair stands in another rule too; remove one")
                 if not known or rank > known[:2]:
                     pairs[made.pair] = (*rank, made)
     return tuple(interaction for _, _, interaction in pairs.values())
 
 
-def _members(name: str, drugs: Drugs, where: str) -> tuple[str, ...]:
+def _place(path: Path, rule: Interaction) -> str:
+    """Return file, line and names of a rule: the last in the file that pairs these two, for the earlier one was fine."""
+    entries = read_yaml(path) if path.is_file() else []
+    lines = [line_of(path, n) for n, entry in enumerate(entries) if (entry["a"], entry["b"]) == (rule.a, rule.b)]
+    return f"{path}, line {lines[-1] if lines else 1}, rule {rule.a!r} with {rule.b!r}"
+
+
+def _members(name: str, drugs: Drugs, path: Path, rule: Interaction) -> tuple[str, ...]:
     if name in drugs:
         return (name,)
     members = tuple(sorted(drug.id for drug in drugs.values() if name in drug.classes))
     if not members:
         classes = {item for drug in drugs.values() for item in drug.classes}
-        raise ContentError(f"{where}: {NotRegistered.named('drug or class', name, {*drugs, *classes})}")
+        raise ContentError(f"{_place(path, rule)}: {NotRegistered.named('drug or class', name, {*drugs, *classes})}")
     return members
 
 

@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from .units import Unit
+
 Probability = Annotated[float, Field(ge=0, le=1)]
 Disposition = Literal["resuscitation", "acute_bed", "fast_track", "waiting_room", "discharge"]
 """Where a patient goes from the triage desk, most urgent first."""
@@ -228,7 +230,7 @@ class Analyte(Fact):
     name: str
     plain: str
     """What a patient would call it or what it shows."""
-    unit: str
+    unit: Unit
     loinc: str = ""
     ranges: tuple[ReferenceRange, ...] = Field(min_length=1)
     critical_low: float | None = None

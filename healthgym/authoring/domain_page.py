@@ -1,8 +1,9 @@
-"""One Markdown page a domain, made from the domain itself: what an episode is, tools, tasks, sources."""
+"""One Markdown page a domain with a drawing of an episode, made from the domain itself: what an episode is, tools, tasks, sources."""
 
 from pathlib import Path
 from typing import Any
 
+from healthgym.authoring.screenshot import screenshot
 from healthgym.registry import Domain, load_domain
 from healthgym.tasks.manifest import read_manifest
 from healthgym.tasks.task import DIFFICULTIES, SPLITS
@@ -12,14 +13,16 @@ NOTICE = "<!-- Made by `healthgym domains --docs docs/domains`; edit the domain,
 
 
 def write_domain_pages(names: list[str], folder: Path) -> list[Path]:
-    """Write a page for each domain and return the files."""
+    """Write a page and a drawing of an episode for each domain and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name in names:
         domain = load_domain(name)
         path = folder / f"{domain.name}.md"
         path.write_text(domain_page(domain), encoding="utf-8")
-        written.append(path)
+        drawing = folder / f"{domain.name}.svg"
+        drawing.write_text(screenshot(domain), encoding="utf-8")
+        written += [path, drawing]
     return written
 
 
@@ -33,6 +36,8 @@ def domain_page(domain: Domain) -> str:
         f"# {domain.title}\n\n`{domain.name}`: {domain.description}",
         f"{manifest['tasks']:,} tasks, {len(own)} tools of its own, {len(shared)} shared. Budget of an episode unless a task sets "
         f"another: {_budget(domain)}.",
+        f"![The opening of an episode and its first calls]({domain.name}.svg)\n\nPlay one yourself: "
+        f"`healthgym play {domain.name} --seed 7`.",
         "## Tasks\n\n" + _tasks(domain, manifest),
         "## Tools\n\n" + _tools(own),
     ]

@@ -10,7 +10,7 @@ from jinja2 import Environment, StrictUndefined
 from healthgym.errors import ContentError
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
-_DOMAIN_FILES = ("domain.yaml", "guideline.md", "toolkit.py", "tasks.py", "README.md")
+_DOMAIN_FILES = ("domain.yaml", "guideline.md", "toolkit.py", "tasks.py", "recipe.yaml", "README.md")
 
 
 def new_domain(path: Path) -> list[Path]:

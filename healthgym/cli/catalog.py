@@ -23,7 +23,10 @@ tasks_app = typer.Typer(help="List tasks, show one whole, freeze and verify the 
 
 def domains(
     docs: Annotated[
-        Path | None, typer.Option("--docs", metavar="DIR", help="Write one Markdown page a domain into this folder.")
+        Path | None,
+        typer.Option(
+            "--docs", metavar="DIR", help="Write a page and a drawing of an episode for each domain into this folder."
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:

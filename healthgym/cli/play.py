@@ -5,13 +5,14 @@ import shlex
 from typing import Annotated, Any
 
 import typer
-from rich.panel import Panel
+from rich.markdown import Markdown
 
-from healthgym.cli.output import Json, console, print_json, table
+from healthgym import screen
+from healthgym.cli.output import Json, console, print_json
 from healthgym.envs import ClinicalEnv
-from healthgym.errors import HealthgymError
+from healthgym.errors import HealthgymError, nearest
 
-HELP = "Type a tool with its arguments ({example}), or: tools, help TOOL, status, quit."
+HELP = "Type a tool with its arguments ({example}), or: rules, tools, help TOOL, status, quit."
 
 
 def play(
@@ -26,12 +27,13 @@ def play(
     Example: healthgym play triage_emergency --seed 7
     """
     env = ClinicalEnv(domain, split=split)
-    prompt, info = env.reset(seed=seed, options={"task_id": task} if task else None)
-    if not as_json:
-        console.print(Panel(prompt, title=info["task_id"], title_align="left"))
+    _, info = env.reset(seed=seed, options={"task_id": task} if task else None)
+    colour = console.is_terminal and not console.no_color
+    if not as_json and env.episode is not None:
+        console.print(screen.opening(env.episode, colour=colour))
         console.print(how_to(env), markup=False)
     while True:
-        line = _ask(info)
+        line = _ask()
         if line is None or line in ("quit", "exit", "q"):
             break
         if not line:
@@ -41,13 +43,13 @@ def play(
         try:
             call = read_call(line, env)
         except HealthgymError as error:
-            console.print(f"[yellow]{error}[/]")
+            console.print(str(error), style="yellow", markup=False)
             continue
         observation, reward, terminated, truncated, info = env.step({"content": "", "tool_calls": [call]})
-        if not as_json and observation:
-            console.print(observation, markup=False)
+        if not as_json and observation and env.episode is not None:
+            console.print(screen.reply(observation, env.episode, colour=colour))
         if terminated or truncated:
-            return _finish(info, reward, as_json)
+            return _finish(env, info, reward, as_json)
     if as_json:
         print_json({"task_id": info["task_id"], "stop_reason": None, "success": None})
     else:
@@ -68,6 +70,9 @@ def read_call(line: str, env: ClinicalEnv) -> dict[str, Any]:
     """Read `tool key=value ...` or `tool {"key": value}` into a structured call."""
     name, _, rest = line.partition(" ")
     rest = rest.strip()
+    known = env.episode.permitted if env.episode is not None else env.domain.tools
+    if name not in known:
+        raise HealthgymError(f"No tool {name[:60]!r} here.{nearest(name[:60], known)} Nothing was played.")
     if rest.startswith("{"):
         try:
             return {"function": {"name": name, "arguments": json.loads(rest)}}
@@ -101,9 +106,9 @@ def _value(text: str) -> Any:
         return text.split(",") if "," in text and " " not in text else text
 
 
-def _ask(info: dict[str, Any]) -> str | None:
+def _ask() -> str | None:
     try:
-        return console.input(f"[dim]{info['minutes']:g} min, {info['turns_left']} turns left[/] > ").strip()
+        return console.input("[bold]> [/]").strip()
     except EOFError:
         return None
 
@@ -113,32 +118,26 @@ def _answered_locally(line: str, env: ClinicalEnv, info: dict[str, Any]) -> bool
     if episode is None:
         return False
     if line in ("tools", "help", "?"):
-        rows = [[s.name, ", ".join(s.parameters["properties"]), s.effect] for s in episode.permitted.values()]
-        table("Tools", ["tool", "arguments", "effect"], rows)
+        console.print(screen.tool_list(episode))
         console.print(how_to(env), markup=False)
+        return True
+    if line == "rules":
+        console.print(Markdown(env.domain.guideline))
         return True
     if line.startswith("help "):
         spec = episode.permitted.get(line.removeprefix("help ").strip())
         if spec is None:
             console.print(f"No such tool here. {how_to(env)}", markup=False)
         else:
-            console.print(spec.description, markup=False)
-            console.print_json(data=spec.parameters["properties"])
+            console.print(screen.tool_help(spec))
         return True
     if line == "status":
-        facts = [
-            [fact.key, f"{fact.value} {fact.unit}".strip(), f"{fact.minutes:g}"]
-            for fact in episode.world.facts.values()
-        ]
-        table("What you know", ["fact", "value", "minute"], facts)
-        waiting = [order for order in episode.world.orders.values() if order.due_at > episode.world.minutes]
-        for order in waiting:
-            console.print(f"waiting: {order.item} for {order.patient_id}, ready at minute {order.due_at:g}")
+        console.print(screen.known(episode))
         return True
     return False
 
 
-def _finish(info: dict[str, Any], reward: float, as_json: bool) -> None:
+def _finish(env: ClinicalEnv, info: dict[str, Any], reward: float, as_json: bool) -> None:
     grade = info["grade"]
     if as_json:
         return print_json(
@@ -152,11 +151,6 @@ def _finish(info: dict[str, Any], reward: float, as_json: bool) -> None:
                 "missing_evidence": list(grade.missing_evidence),
             }
         )
-    table("Scores", ["score", "value"], [[name, float(value)] for name, value in grade.scores.items()])
-    for hit in grade.hazards:
-        console.print(f"[red]Hazard ({hit.severity})[/]: {hit.label}")
-    for label in grade.missing_evidence:
-        console.print(f"[yellow]Not looked at[/]: {label}")
-    verdict = "[green]Success[/]" if grade.success else "[red]No success[/]"
-    console.print(f"{verdict}: reward {reward:.3f}, ended {info['stop_reason']}")
+    if env.episode is not None:
+        console.print(screen.ending(env.episode, grade, reward))
     return None

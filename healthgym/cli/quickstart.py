@@ -26,17 +26,19 @@ def quickstart(
     if as_json:
         return print_json(results)
     names = ("warm_start", "grpo_cosine", "tt_opd")
-    table("Held-out tasks, sampled at temperature 1", _COLUMNS, [[name, *_row(results[name])] for name in names])
+    columns = zip(*(_column(results[name]) for name in names), strict=True)
+    rows = [[measure, *cells] for measure, cells in zip(_MEASURES, columns, strict=True)]
+    table("Held-out tasks, sampled at temperature 1", ["", *names], rows)
     console.print(f"{results['seconds']:.0f} s. Report: {results['report']}", soft_wrap=True)
     return None
 
 
-_COLUMNS = (
-    "policy", "success", "95 % interval", "n", "tokens", "turns", "tool calls", "hazards", "hints fired", "teacher updates",
+_MEASURES = (
+    "success", "95 % interval", "n", "tokens", "turns", "tool calls", "hazards", "hints fired", "teacher updates",
 )  # fmt: skip
 
 
-def _row(result: dict[str, Any]) -> list[str]:
+def _column(result: dict[str, Any]) -> list[str]:
     low, high = result["ci"]
     return [
         f"{result['success']:.3f}",

@@ -4,6 +4,8 @@ from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
 from healthgym.cli.output import Json, console, errors, print_json, table
 from healthgym.registry import domain_names, load_domain
@@ -64,7 +66,22 @@ def _show(name: str, proof: dict[str, Any]) -> None:
     rows = [[attacker, row["success"], row["reward"]] for attacker, row in proof["attackers"].items()]
     table("What cheap policies earn", ["policy", "success", "reward"], rows)
     for failure in proof["failures"]:
-        console.print("[red]failed[/] ", end="")
-        console.print(", ".join(f"{key}: {value}" for key, value in failure.items() if value), markup=False)
+        _show_failure(failure)
     if not proof["failures"]:
         console.print("[green]proved[/]")
+
+
+def _show_failure(failure: dict[str, Any]) -> None:
+    """Print one problem: what, where, the remedy, and the first places where it was met."""
+    console.print(
+        f"[red]failed[/] {failure['kind']} [bold]{failure['name']}[/], {failure['count']} times", highlight=False
+    )
+    lines = [("what", failure["what"]), ("where", failure["where"]), ("remedy", failure["remedy"])]
+    lines += [("for example", example) for example in failure["examples"]]
+    grid = Table.grid(padding=(0, 1))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, text in lines:
+        if text:
+            grid.add_row(f"  {label}", Text(text))
+    console.print(grid)

@@ -122,6 +122,10 @@ class Budget:
     cost: float | None = None
 
 
+DOMAINS_OWN = Budget()
+"""The budget of criteria that set none: where a domain has one, its families put that in its place."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Criteria:
     """Everything an episode is graded on.
@@ -132,6 +136,7 @@ class Criteria:
         Where nothing was written, what the chart says at the start is judged ("P1.medications.warfarin", see
         `healthgym.world.starting`), None where it says nothing.
     evidence: what must have been seen before the submission; an answer without it is a guess.
+    budget: limits of the episode; those of `domain.yaml` when none are given here.
     """
 
     answer: Mapping[str, AnswerField] = field(default_factory=dict)
@@ -140,9 +145,11 @@ class Criteria:
     order: tuple[Order, ...] = ()
     hazards: tuple[Hazard, ...] = ()
     deadlines: tuple[Deadline, ...] = ()
-    budget: Budget = field(default_factory=Budget)
+    budget: Budget = DOMAINS_OWN
 
     def __post_init__(self) -> None:
         if not self.answer and not self.end_state:
-            raise TaskError("criteria have neither answer nor end_state; a task that cannot be graded is not loaded")
+            raise TaskError(
+                "the criteria have no gold, neither answer nor end_state, so nothing can be graded; give answer={...}"
+            )
         check(self.end_state)

@@ -1,12 +1,15 @@
 """Task families: seeded generators that write tasks, charts and their solutions together."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 
-from healthgym.errors import ContentError, TaskError
+from healthgym.content import place_of_function, placed
+from healthgym.errors import ContentError, HealthgymError, TaskError
+from healthgym.tasks.criteria import DOMAINS_OWN, Budget
 from healthgym.tasks.task import SPLITS, Split, Task
 from healthgym.world import Chart
 
@@ -21,7 +24,8 @@ class Case:
     def __post_init__(self) -> None:
         if not self.charts and any(call.arguments.get("patient_id") for call in self.task.solution):
             raise TaskError(
-                f"task {self.task.id}: no chart, though its solution treats a patient; the patient is missing"
+                f"task {self.task.id}: no chart, though its solution treats a patient; the patient is missing. "
+                "Write Case(task, {patient_id: chart, ...}), or add the chart"
             )
 
 
@@ -57,6 +61,8 @@ class TaskFamily:
     generate: Generate
     counts: Mapping[Split, int]
     version: int = 1
+    budget: Budget | None = None
+    """The domain's, for tasks that set none."""
 
     def case(self, domain: str, split: Split, index: int) -> Case:
         """Return case `index` of `split`, the same on every platform."""
@@ -64,14 +70,28 @@ class TaskFamily:
         draw = Draw(
             domain=domain, family=self.name, split=split, index=index, seed=seed, rng=np.random.default_rng(seed)
         )
-        case = self.generate(draw)
+        try:
+            case = self.generate(draw)
+        except HealthgymError as error:
+            raise placed(error, self._folder()) from error
         task = case.task
+        if self.budget is not None and task.criteria.budget is DOMAINS_OWN:
+            task = replace(task, criteria=replace(task.criteria, budget=self.budget))
+            case = Case(task, case.charts)
         if (task.id, task.domain, task.split, task.family) != (draw.task_id, domain, split, self.name):
             raise TaskError(
-                f"family {self.name}: the task calls itself {task.id!r} ({task.domain}, {task.split}, {task.family}); "
+                f"{self.place}: family {self.name}: the task calls itself {task.id!r} ({task.domain}, {task.split}, {task.family}); "
                 f"use the draw's task_id, domain, split and family: {draw.task_id!r}"
             )
         return case
+
+    @property
+    def place(self) -> str:
+        """File and line of the generator."""
+        return place_of_function(self.generate)
+
+    def _folder(self) -> Path:
+        return Path(self.place.rpartition(", line ")[0]).parent
 
 
 def case_seed(domain: str, family: str, version: int, split: str, index: int) -> int:

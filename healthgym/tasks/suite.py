@@ -7,8 +7,9 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from healthgym.errors import ConfigError, NotRegistered
+from healthgym.errors import ConfigError, NotRegistered, TaskError
 from healthgym.tasks.families import Case, TaskFamily
+from healthgym.tasks.names import misnamed
 from healthgym.tasks.task import SPLITS, Split, Task
 
 if TYPE_CHECKING:
@@ -100,7 +101,11 @@ class Suite:
             domain, family, split, index = self.domains[parts[0]], parts[1], parts[2], int(parts[3])
             known = self._count(domain.families[family], split) if family in domain.families else 0
             if index < known and parts[3] == f"{index:04d}":
-                return domain.families[family].case(domain.name, _split(split), index)
+                case = domain.families[family].case(domain.name, _split(split), index)
+                problems = misnamed(case, domain)
+                if problems:
+                    raise TaskError(f"{domain.families[family].place}: task {task_id}: {problems[0]}")
+                return case
         raise NotRegistered.named("task", task_id, self.ids())
 
 

@@ -57,7 +57,9 @@ class Task:
         if self.split not in SPLITS:
             raise TaskError(f"task {self.id}: split must be one of {SPLITS}, got {self.split!r}")
         if not self.solution:
-            raise TaskError(f"task {self.id}: no solution; a task that cannot prove itself waits")
+            raise TaskError(
+                f"task {self.id}: no solution; list the calls that earn full marks, for only they prove the task"
+            )
         if self.solution_turns and sum(self.solution_turns) != len(self.solution):
             raise TaskError(
                 f"task {self.id}: solution_turns add up to {sum(self.solution_turns)}, not {len(self.solution)}"

@@ -5,11 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from healthgym.content import place_of, place_of_function, split_place
 from healthgym.registry import Domain
 from healthgym.tasks import SPLITS, Case
 from healthgym.validation.arguments import ValuePool
 from healthgym.validation.attackers import ATTACKS, Attack, Field, blind_attacks
-from healthgym.validation.failures import FailureLog, describe
+from healthgym.validation.failures import FailureLog, Kind, describe
+from healthgym.validation.named import prove_names, prove_units
 from healthgym.validation.oracle import prove_prompts, prove_repeatable, prove_task
 from healthgym.validation.reachable import ReachableGolds
 from healthgym.validation.replay import Played, play
@@ -38,21 +40,24 @@ def validate(
         services: What episodes share (retriever, patient), as in training.
 
     Returns:
-        {"tasks", "oracle_min", "attackers": {name: {"success", "reward"}}, "tools", "calls", "failures": [...]}; the
+        {"tasks", "oracle_min" (0 when a task could not even be played), "attackers": {name: {"success", "reward"}}, "tools", "calls", "failures": [...]}; the
         domain is proved when "failures" is empty.
     """
     log, tell = FailureLog(), progress or (lambda stage, done, total: None)
-    cases = _cases(domain, sample, log, tell)
+    generated = _cases(domain, sample, log, tell)
+    prove_units(generated, log)
+    cases = [case for case in generated if prove_names(case, domain, log)]
     pool = ValuePool.from_tasks(case.task for case in cases)
     trials = ToolTrials(domain, pool, log, services)
     oracle_min = _prove_tasks(cases, domain, trials, log, tell, services)
     # A small sample holds too few of the other answers to tell a prompt that lists them all from one that tells the gold.
-    wider = cases if sample is None else [*cases, *_first_cases(domain)]
+    wider = cases if sample is None else [*cases, *_first_cases(domain, cases)]
     prove_prompts(cases, domain, log, known=wider)
     attackers = _attack(Field(domain, cases, pool), log, tell, services)
+    log.locate(lambda kind, name: _place(domain, kind, name))
     return {
-        "tasks": len(cases),
-        "oracle_min": oracle_min,
+        "tasks": len(generated),
+        "oracle_min": oracle_min if len(cases) == len(generated) else 0.0,
         "attackers": attackers,
         "tools": len(domain.tools),
         "calls": trials.calls,
@@ -72,20 +77,34 @@ def _cases(domain: Domain, sample: int | None, log: FailureLog, tell: Progress) 
                 cases.append(family.case(domain.name, split, index))
             except Exception as error:  # a report of the author's bug is the purpose
                 log.add(
-                    "family", family.name, f"the generator raised {describe(error)}", "Mend the task family.",
-                    example=f"{split} {index}", key=f"generator {type(error).__name__}",
+                    "family", family.name, f"the generator raised {describe(error)}",
+                    "Mend the task family where it says so.", example=f"{split} {index}",
+                    key=f"generator {type(error).__name__}", where=split_place(str(error))[0] or place_of(error, domain.folder),
                 )  # fmt: skip
             tell("generate", len(cases), total // every)
-    if not cases:
+    if not total:
         log.add("family", "(all)", "the domain has no tasks", "Give a task family counts above 0.")
     return cases
 
 
-def _first_cases(domain: Domain) -> list[Case]:
-    """Generate the first cases of each family in a row: families that deal their answers out by index show them all."""
+def _place(domain: Domain, kind: Kind, name: str) -> str:
+    """Return file and line of the family or tool that a failure is about, '' for attackers: they try the whole domain."""
+    if kind == "tool" and name in domain.tools:
+        return place_of_function(domain.tools[name].function)
+    family = name.split("/")[1] if kind == "task" and "/" in name else name
+    return domain.families[family].place if kind in ("family", "task") and family in domain.families else ""
+
+
+def _first_cases(domain: Domain, sound: Sequence[Case]) -> list[Case]:
+    """Generate the first cases of each family in a row: families that deal their answers out by index show them all.
+
+    Families with no case among the `sound` ones are left out: they were reported already.
+    """
+    families = {case.task.family for case in sound}
     return [
         family.case(domain.name, "train", index)
         for family in domain.families.values()
+        if family.name in families
         for index in range(min(FIRST_CASES, family.counts.get("train", 0)))
     ]
 
@@ -112,7 +131,8 @@ def _prove_tasks(
             reachable.observe(case, played)
         trials.try_patient(case, played, rng, bad=index in tried_badly)
         tell("tasks and tools", index + 1, len(cases))
-    trials.conclude()
+    if cases:
+        trials.conclude()
     return min(rewards, default=0.0)
 
 

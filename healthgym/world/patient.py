@@ -121,8 +121,9 @@ def _record_answer(chart: Chart, words: frozenset[str]) -> Answer | None:
     if words & _MEDICINES:
         names = ", ".join(m.drug.replace("_", " ") for m in chart.medications)
         text = f"I take {names}." if names else "I don't take any medicines."
-        doses = tuple((f"medications.{m.drug}", m.dose_mg, "mg") for m in chart.medications)
-        return Answer(text, facts=(("medications", names or "none", ""), *doses))
+        # Nobody was told a dose, so none is recorded: a medicine that is taken is True, as an allergy is.
+        taken = tuple((f"medications.{m.drug}", True, "") for m in chart.medications)
+        return Answer(text, facts=(("medications", names or "none", ""), *taken))
     if words & _HISTORY:
         names = ", ".join(c.replace("_", " ") for c in chart.comorbidities)
         text = f"I've had {names}." if names else "I've always been healthy."
@@ -130,12 +131,18 @@ def _record_answer(chart: Chart, words: frozenset[str]) -> Answer | None:
     return None
 
 
-_SUFFIXES = ("ations", "ation", "ions", "ion", "ical", "ing", "ies", "ic", "ed", "es", "s", "y", "e")
+_SUFFIXES = {
+    "ations": 4, "ation": 4, "ions": 4, "ion": 4, "ical": 4, "ing": 3, "ic": 4, "ed": 3, "es": 3, "s": 3, "y": 4, "e": 3,
+}  # fmt: skip
+"""Endings and the fewest letters that must remain: an ending that makes another word needs more of a stem than a plural."""
 
 
 def _stem(word: str) -> str:
-    for suffix in _SUFFIXES:
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+    """Return what a word shares with its other forms: "worries" and "worry", but neither "manic" with "many" nor "man"."""
+    if word.endswith("ies") and len(word) >= 6:
+        word = f"{word[:-3]}y"
+    for suffix, least in _SUFFIXES.items():
+        if word.endswith(suffix) and len(word) - len(suffix) >= least:
             return word[: -len(suffix)]
     return word
 

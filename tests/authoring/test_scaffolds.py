@@ -5,6 +5,7 @@ from healthgym.envs import ClinicalEnv
 from healthgym.errors import ContentError
 from healthgym.registry import load_domain
 from healthgym.tasks import load_suite
+from healthgym.training.loading import load_config
 from healthgym.validation import validate
 
 
@@ -18,6 +19,7 @@ def test_a_new_domain_is_proved_as_written(tmp_path):
         "README.md",
         "domain.yaml",
         "guideline.md",
+        "recipe.yaml",
         "tasks.py",
         "toolkit.py",
     ]
@@ -25,6 +27,15 @@ def test_a_new_domain_is_proved_as_written(tmp_path):
     assert (domain.name, domain.title, domain.submit_tool.name) == ("wound_care", "Wound care", "submit_dose")
     assert load_suite(str(domain.folder)).counts() == {"wound_care": {"train": 40, "val": 8, "test": 12, "test_ood": 0}}
     assert failures(domain.folder) == []
+
+
+def test_the_recipe_of_a_new_domain_trains_on_it(tmp_path, monkeypatch):
+    new_domain(tmp_path / "wound_care")
+    monkeypatch.chdir(tmp_path)
+    config = load_config(tmp_path / "wound_care" / "recipe.yaml")
+    assert load_suite(*config.env.domains).counts()["wound_care"]["train"] == 40
+    # Turns of the longest oracle: weigh, ask, give, submit.
+    assert config.rollout.max_tokens_per_turn * 4 < config.rollout.max_completion_tokens
 
 
 def test_a_new_tool_can_be_called_and_the_domain_stays_proved(tmp_path):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from healthgym.authoring import new_domain
 from healthgym.envs import ClinicalEnv, Episode
 from healthgym.errors import GraderError
 from healthgym.registry import load_domain
@@ -32,6 +33,30 @@ def test_each_budget_stops_with_its_own_reason(fever, limits, reason, turns):
     while not running.is_over:
         running.apply(WEIGH)
     assert (running.stop_reason, running.turns) == (reason, turns)
+
+
+def test_a_task_that_sets_no_budget_has_its_domains(tmp_path):
+    # The scaffold's tasks set none; its domain.yaml allows 8 turns and 12 calls. Without that, 12 turns are the default.
+    for name, old, limits in (
+        ("fever", "", (8, 12)),
+        ("no_budget", "budget:\n  turns: 8\n  tool_calls: 12\n", (12, None)),
+    ):
+        new_domain(tmp_path / name)
+        settings = tmp_path / name / "domain.yaml"
+        settings.write_text(settings.read_text().replace(old, ""))
+        budget = next(load_suite(str(tmp_path / name)).cases(split="train")).task.criteria.budget
+        assert (budget.turns, budget.tool_calls) == limits
+
+
+def test_a_task_that_sets_a_budget_keeps_it(tmp_path):
+    new_domain(tmp_path / "fever")
+    tasks = tmp_path / "fever" / "tasks.py"
+    text = tasks.read_text().replace(
+        "            hazards=(", "            budget=Budget(turns=5),\n            hazards=("
+    )
+    tasks.write_text(text.replace("import AnswerField,", "import AnswerField, Budget,"))
+    budget = next(load_suite(str(tmp_path / "fever")).cases(split="train")).task.criteria.budget
+    assert (budget.turns, budget.tool_calls) == (5, None)
 
 
 def test_the_cost_budget_stops_what_costs_too_much(fever):

@@ -103,7 +103,7 @@ def test_an_unknown_condition_offers_the_nearest():
 
 def test_a_bad_entry_is_refused_with_file_line_entry_and_reason(tmp_path):
     path = tmp_path / "analytes.yaml"
-    good = "- {id: a, name: A, plain: a, unit: g, ranges: [{low: 1, high: 2}], source: some book 2020}\n"
+    good = "- {id: a, name: A, plain: a, unit: mg/dL, ranges: [{low: 1, high: 2}], source: some book 2020}\n"
     path.write_text(good + good.replace("id: a", "id: b").replace("plain", "plian"))
     with pytest.raises(ContentError) as caught:
         read_table(Analyte, path)

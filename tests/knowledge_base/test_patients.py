@@ -1,5 +1,6 @@
 """Sampled patients: as profiled, coherent within themselves, deterministic and quick."""
 
+import re
 from dataclasses import asdict
 from functools import lru_cache
 
@@ -214,6 +215,16 @@ def test_consciousness_on_examination_agrees_with_the_coma_scale():
         finding = chart.finding("reduced_consciousness")
         if finding is not None:
             assert finding.present == (chart.vital_signs_at(0).gcs < 15)
+
+
+@pytest.mark.parametrize("condition", ["opioid_overdose", "tricyclic_overdose", "opioid_withdrawal"])
+def test_pupils_are_never_of_two_sizes_at_once(condition):
+    for seed in range(20):
+        texts = [f.text.lower() for f in draw(condition, seed).findings if "pupil" in f.text.lower()]
+        sizes = {
+            size for size in ("pinpoint", "wide", "normal") for text in texts if re.search(rf"(?<!not ){size}", text)
+        }
+        assert len(sizes) <= 1, texts
 
 
 def test_findings_hold_pertinent_negatives_with_words_of_their_own():

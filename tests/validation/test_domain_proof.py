@@ -78,10 +78,8 @@ def test_an_oracle_that_does_not_submit_is_named(spoiled):
 
 
 def test_an_oracle_whose_call_fails_is_named(spoiled):
-    result = spoiled(
-        "tasks.py", swaps=[('Call("weigh_patient", patient_id="P1")', 'Call("weigh_patient", patient_id="P2")')]
-    )
-    assert "P2" in failure(result, "family", "oracle's call of weigh_patient failed")["examples"][0]
+    result = spoiled("tasks.py", swaps=[('question="Any allergies?"', 'query="Any allergies?"')])
+    assert "'query'" in failure(result, "family", "oracle's call of ask_patient failed")["examples"][0]
 
 
 def test_an_oracle_that_harms_is_named(spoiled):

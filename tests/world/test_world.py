@@ -1,5 +1,6 @@
 """Episodes share frozen charts and own their changes; time passes without writes."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,6 +41,33 @@ def chart(**changes):
         "medications": (Medication(drug="warfarin", dose_mg=3.0),),
     }
     return Chart(**{**values, **changes})
+
+
+def test_a_patient_who_names_medicines_leaves_no_dose_on_record():
+    # The answer says "warfarin" and no number, so the fact that it leaves holds none either.
+    world = World({"P1": chart()})
+    assert world.ask("P1", "Which medicines do you take?") == "I take warfarin."
+    fact = world.facts["P1.medications.warfarin"]
+    assert (fact.value, fact.unit) == (True, "")
+
+
+@pytest.mark.parametrize(
+    ("topic", "question", "held_back"),
+    [
+        ("manic", "How many drinks do you have?", False),  # "manic" and "many" share three letters, not a word
+        ("manic", "Were you ever manic?", True),
+        ("toxic", "Have you seen a tax form?", False),
+        ("worry", "What are your worries?", True),
+        ("allergy", "Are you allergic to anything?", True),
+        ("pains", "Is there any pain?", True),
+    ],
+)
+def test_a_topic_is_held_back_by_its_own_words_alone(topic, question, held_back):
+    told = Finding(
+        id="told", reveal="ask", present=True, text="told", lay="Two.", topics=(topic, "drinks", "form", "anything")
+    )
+    patient = chart(findings=(told,), allergies=(), persona=Persona(reticent_topics=(topic,)))
+    assert (World({"P1": patient}).ask("P1", question) == "I'd rather not talk about that.") == held_back
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3)), max_size=12))

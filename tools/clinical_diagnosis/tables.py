@@ -8,6 +8,7 @@ from typing import Any
 
 from healthgym.errors import ToolError, nearest
 from healthgym.knowledge_base import load
+from healthgym.knowledge_base.data import read_data
 from healthgym.knowledge_base.reading import read_yaml
 from healthgym.knowledge_base.schema import Condition
 
@@ -18,7 +19,7 @@ _WORD = re.compile(r"[a-z0-9]+")
 @lru_cache(maxsize=16)
 def table(name: str) -> Mapping[str, dict[str, Any]]:
     """Return a data file of this folder as rows by id."""
-    return {row["id"]: row for row in read_yaml(FOLDER / f"{name}.yaml")}
+    return {row["id"]: row for row in read_data(FOLDER / f"{name}.yaml")}
 
 
 @lru_cache(maxsize=1)

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
-import yaml
-
+from healthgym.content import read_yaml
 from healthgym.tasks import Case, Task, task_family
 from healthgym.tasks.families import Draw
 from healthgym.tasks.task import Difficulty
@@ -64,7 +63,7 @@ def draw_case(draw: Draw, *, name: str) -> Case:
 
 @lru_cache(maxsize=1)
 def _prompts() -> dict[str, list[str]]:
-    return yaml.safe_load((Path(__file__).parent / "prompts.yaml").read_text(encoding="utf-8"))
+    return read_yaml(Path(__file__).parent / "prompts.yaml")
 
 
 def _family(name: str) -> Callable[[Draw], Case]:

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import Any
 
 from healthgym.errors import TaskError
+from healthgym.knowledge_base.data import read_data
 from healthgym.knowledge_base.pharmacology import Dose, duplications, interaction_between, load_drugs
-from healthgym.knowledge_base.reading import read_yaml
 from healthgym.tasks import AnswerField, Call, Case, Evidence, task_family
 from healthgym.tasks.families import Draw
 from healthgym.world import Medication
@@ -60,7 +60,7 @@ class Plan:
 
 @lru_cache(maxsize=1)
 def _medicines() -> Sequence[Mapping[str, Any]]:
-    return tuple(read_yaml(FOLDER / "home_medicines.yaml"))
+    return tuple(read_data(FOLDER / "home_medicines.yaml"))
 
 
 def dose_of(drug: str) -> Dose:
@@ -251,7 +251,8 @@ def _reason(drug: str) -> str:
 
 def _mend(pid: str, plan: Plan, stops_first: bool) -> tuple[list[Call], dict[str, Any]]:
     """Return the oracle's changes and how the chart must then look."""
-    act, end_state = [], {}
+    act: list[Call] = []
+    end_state: dict[str, Any] = {}
     for drug in (*plan.omitted, *plan.wrong_dose):
         dose = dose_of(drug)
         act.append(

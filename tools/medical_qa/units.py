@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any
 
 from healthgym.errors import ToolError, nearest
-from healthgym.knowledge_base.reading import read_yaml
+from healthgym.knowledge_base.data import read_data
 
 from .questions import FOLDER
 
@@ -64,4 +64,4 @@ def _by_analyte(value: float, from_unit: str, to_unit: str, analyte: str) -> flo
 
 @lru_cache(maxsize=1)
 def _table() -> dict[str, Any]:
-    return dict(read_yaml(FOLDER / "units.yaml"))
+    return dict(read_data(FOLDER / "units.yaml"))

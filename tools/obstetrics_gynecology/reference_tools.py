@@ -7,6 +7,7 @@ from pydantic import Field
 from healthgym.errors import ToolError, nearest
 from healthgym.knowledge_base import load
 from healthgym.knowledge_base.pharmacology import find_drug
+from healthgym.knowledge_base.schema import Sign, Symptom
 from healthgym.toolkit import Toolkit, tool
 
 from .action_tools import known_drug
@@ -94,10 +95,11 @@ class ReferenceTools(Toolkit):
             finding: A word or two, for example fever, bleeding, sudden.
         """
         kb, words = load(), set(finding.lower().replace("_", " ").split())
+        findings: dict[str, Symptom | Sign] = {**kb.symptoms, **kb.signs}
         lines = []
         for name in table("presentations"):
             condition = kb.conditions[name]
-            signs = [{**kb.symptoms, **kb.signs}[key].text.rstrip(".").lower() for key in condition.key_findings]
+            signs = [findings[key].text.rstrip(".").lower() for key in condition.key_findings]
             text = f"{name}: {'; '.join(signs)}"
             if not words or words & set(text.replace(";", " ").replace(":", " ").replace("_", " ").split()):
                 lines.append(text)

@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
+from healthgym.knowledge_base.data import read_data
 
 FOLDER = Path(__file__).parent
 
@@ -13,5 +13,5 @@ FOLDER = Path(__file__).parent
 @lru_cache(maxsize=16)
 def table(name: str) -> Mapping[str, Any]:
     """Return a data file of this folder: its mapping, or its rows by id."""
-    content = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    content = read_data(FOLDER / f"{name}.yaml")
     return content if isinstance(content, dict) else {row["id"]: row for row in content}

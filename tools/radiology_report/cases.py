@@ -5,8 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from healthgym.content import read_yaml
 from healthgym.tasks import AnswerField, Budget, Call, Case, Criteria, Deadline, Evidence, Hazard, Task
 from healthgym.tasks.families import Draw
 from healthgym.tasks.task import Difficulty
@@ -73,7 +72,7 @@ def patient(draw: Draw, low: float, high: float, sex: str | None = None) -> dict
 
 @lru_cache(maxsize=1)
 def _prompts() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    return yaml.safe_load((Path(__file__).parent / "prompts.yaml").read_text(encoding="utf-8"))
+    return read_yaml(Path(__file__).parent / "prompts.yaml")
 
 
 def wording(draw: Draw) -> tuple[str, str]:

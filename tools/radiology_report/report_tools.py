@@ -5,9 +5,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import BaseModel, Field
 
+from healthgym.content import read_yaml
 from healthgym.errors import ToolError, nearest
 from healthgym.toolkit import tool
 
@@ -31,7 +31,7 @@ class Entry(BaseModel):
 @lru_cache(maxsize=1)
 def templates() -> Mapping[str, Mapping[str, Any]]:
     """Return the report templates by name."""
-    return yaml.safe_load((Path(__file__).parent / "templates.yaml").read_text(encoding="utf-8"))
+    return read_yaml(Path(__file__).parent / "templates.yaml")
 
 
 def check_entries(template: Mapping[str, Any], findings: Sequence[Entry], category: str, follow_up: str) -> None:

@@ -5,8 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from healthgym.content import read_yaml
 from healthgym.errors import TaskError
 from healthgym.knowledge_base import load
 from healthgym.knowledge_base.patients import sample_patient
@@ -56,7 +55,7 @@ def sample(draw: Draw, condition: str, **options: Any) -> Chart:
 
 @lru_cache(maxsize=1)
 def _prompts() -> Mapping[str, Mapping[str, Sequence[str]]]:
-    return yaml.safe_load((Path(__file__).parent / "prompts.yaml").read_text(encoding="utf-8"))
+    return read_yaml(Path(__file__).parent / "prompts.yaml")
 
 
 def wording(draw: Draw, **values: Any) -> tuple[str, str]:

@@ -4,10 +4,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal
 
-import yaml
-
 from healthgym.errors import ToolError, nearest
 from healthgym.knowledge_base import load
+from healthgym.knowledge_base.data import read_data
 from healthgym.knowledge_base.normal import normal_vital_signs
 from healthgym.knowledge_base.schema import Condition, SeverityProfile
 from healthgym.toolkit import Toolkit, tool
@@ -20,7 +19,7 @@ TYPICAL_SPO2 = 98
 @lru_cache(maxsize=4)
 def table(name: str) -> dict[str, dict[str, Any]]:
     """Return a data file of this folder as rows by id."""
-    rows = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    rows = read_data(FOLDER / f"{name}.yaml")
     return {row["id"]: row for row in rows}
 
 

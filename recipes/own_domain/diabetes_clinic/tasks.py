@@ -2,11 +2,10 @@
 
 from statistics import median
 
-from healthgym.tasks import AnswerField, Budget, Call, Case, Criteria, Evidence, Hazard, Task, task_family
+from healthgym.tasks import AnswerField, Call, Case, Criteria, Evidence, Hazard, Task, task_family
 from healthgym.tasks.families import Draw
 from healthgym.world import Chart, Finding, LabResult
 
-BUDGET = Budget(turns=10, tool_calls=14)  # as domain.yaml says
 COUNTS = {"train": 200, "val": 16, "test": 40}
 CURRENT_DOSE = Call("ask_patient", patient_id="P1", question="Which dose do you take now?")
 LOW_SUGAR = Call("ask_patient", patient_id="P1", question="Was your sugar low at night?")
@@ -165,7 +164,6 @@ def _case(
             end_state={f"P1.dose.{medicine}": AnswerField(gold=dose, compare="range", tolerance=0.5)},
             evidence=tuple(Evidence(any_of=(f"P1.{key}",), label=key) for key in known),
             hazards=tuple(hazards),
-            budget=BUDGET,
         ),
         solution=(
             *look,

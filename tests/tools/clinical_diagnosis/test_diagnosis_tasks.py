@@ -10,7 +10,8 @@ from healthgym.knowledge_base import load
 from healthgym.registry import load_domain
 from healthgym.rewards import compose
 from healthgym.tasks import SPLITS, Call, Case, load_suite
-from healthgym.tools.clinical_diagnosis.cases import held_out
+from healthgym.tasks.answers import grade_field
+from healthgym.tools.clinical_diagnosis.cases import held_out, icd10_field
 from healthgym.tools.clinical_diagnosis.family_next_test import d_dimer_limit
 from healthgym.tools.clinical_diagnosis.family_prescribing import ladder_for
 from healthgym.tools.clinical_diagnosis.safety import obstacles
@@ -70,6 +71,15 @@ def test_every_family_has_easy_medium_and_hard_tasks_and_no_commonest_answer(fam
     for name in made[0].task.criteria.answer:
         commonest = Counter(str(gold(case, name)) for case in made).most_common(1)[0][1]
         assert commonest / len(made) <= 0.35, name
+
+
+def test_the_code_of_one_condition_is_never_that_of_another():
+    # Codes are cut to as few characters as tell them apart: E11.9 and E11.65 share three.
+    codes = {name: condition.icd10 for name, condition in load().conditions.items()}
+    for name, own in codes.items():
+        rule = icd10_field(name)
+        assert rule.prefix >= 3
+        assert [other for other, code in codes.items() if grade_field(rule, code) > 0] == [name], own
 
 
 @pytest.mark.parametrize("family", FAMILIES)
