@@ -71,11 +71,11 @@ class BadSteps(TrainerCallback):
             TrainingDiverged: Says since when, and what to try.
         """
         if self.in_a_row >= self.most:
+            first = step - self.in_a_row + 1
             raise TrainingDiverged(
-                f"Steps {step - self.in_a_row + 1} to {step} all gave a loss or gradient that is not finite, so they were "
-                f"skipped and the run stopped (robust.max_bad_steps {self.most}). Nothing was saved after step "
-                f"{step - self.in_a_row}. Lower optim.learning_rate or optim.max_grad_norm, or train in another model.dtype; "
-                "the same command continues from the last checkpoint."
+                f"Steps {first} to {step} all gave a loss or gradient that is not finite. They were skipped, and the run "
+                f"stops (robust.max_bad_steps {self.most}); every checkpoint holds sound weights. Lower "
+                "optim.learning_rate, or train in another model.dtype, in a new run folder."
             )
 
     def metrics(self) -> dict[str, float]:
