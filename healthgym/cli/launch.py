@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from healthgym.errors import MissingDependency
+from healthgym.errors import ConfigError, MissingDependency
 
 if TYPE_CHECKING:
     from healthgym.cli.training_progress import TrainingProgress
@@ -83,7 +83,12 @@ def launch(
 
     is_main = PartialState().is_main_process
     if is_main:
-        run_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            run_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"The run folder {run_dir} cannot be used: {error.strerror}. Give another one with --run-dir."
+            ) from None
         save_versions(run_dir)
     return train(
         config,
@@ -123,21 +128,25 @@ def measure(
     from healthgym.evaluation import evaluate_policy
     from healthgym.rollout import ChatTemplate
     from healthgym.training.policy_source import max_context, reward_config
+    from healthgym.training.rollout_memory import with_fewer
 
-    return evaluate_policy(
-        make_policy(config, model, tokenizer),
-        suite,
-        task_ids,
-        template=ChatTemplate(tokenizer),
-        profile=config.env.prompt_profile,
-        max_turns=config.env.max_turns,
-        max_tokens_per_turn=config.rollout.max_tokens_per_turn,
-        max_completion_tokens=config.rollout.max_completion_tokens,
-        max_context=max_context(config, model),
-        in_flight=config.rollout.in_flight,
-        reward=reward_config(config),
-        services=services,
-    )
+    def play(in_flight: int) -> "EvalResult":
+        return evaluate_policy(
+            make_policy(config, model, tokenizer),
+            suite,
+            task_ids,
+            template=ChatTemplate(tokenizer),
+            profile=config.env.prompt_profile,
+            max_turns=config.env.max_turns,
+            max_tokens_per_turn=config.rollout.max_tokens_per_turn,
+            max_completion_tokens=config.rollout.max_completion_tokens,
+            max_context=max_context(config, model),
+            in_flight=in_flight,
+            reward=reward_config(config),
+            services=services,
+        )
+
+    return with_fewer(play, min(config.rollout.in_flight, max(1, len(task_ids))))
 
 
 def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":

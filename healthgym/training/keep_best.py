@@ -38,6 +38,7 @@ class KeepBest(TrainerCallback):
     def __init__(self, rule: Best, folder: RunFolder, *, num_iterations: int = 1, processes: int = 1) -> None:
         self.rule, self.folder, self.num_iterations, self.processes = rule, folder, num_iterations, processes
         self.choice = choose_best((), rule)
+        self._evaluated: list[Mapping[str, Any]] = []
 
     @property
     def spared(self) -> tuple[int, ...]:
@@ -47,12 +48,25 @@ class KeepBest(TrainerCallback):
     def on_train_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> None:
-        """Take up what was chosen before an interruption."""
-        self.choice = self._chosen()
+        """Take up what was measured before an interruption."""
+        rows = self.folder.metrics() if self.folder.writes else []
+        self._evaluated = [row for row in rows if self._counts(row)]
+        self._choose()
 
-    def on_log(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        """Choose again, and have the step saved if it may become the best."""
-        self.choice = self._chosen()
+    def on_log(
+        self,
+        args: TrainingArguments,
+        state: TrainerState,
+        control: TrainerControl,
+        logs: dict[str, float] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Choose again after an evaluation, and have the step saved if it may become the best."""
+        row = {**(logs or {}), "step": state.global_step}
+        if not self._counts(row):
+            return
+        self._evaluated.append(row)
+        self._choose()
         if state.global_step in self.choice.contenders:
             control.should_save = True
 
@@ -64,12 +78,13 @@ class KeepBest(TrainerCallback):
         if self.choice.step is not None:
             lay_out(self.folder, self.choice)
 
-    def _chosen(self) -> Choice:
-        rows = self.folder.metrics() if self.folder.writes else []
-        choice = choose_best([row for row in rows if row["step"] % self.num_iterations == 0], self.rule)
+    def _counts(self, row: Mapping[str, Any]) -> bool:
+        return row.get(self.rule.metric) is not None and row["step"] % self.num_iterations == 0
+
+    def _choose(self) -> None:
+        self.choice = choose_best(self._evaluated, self.rule)
         if self.processes > 1:
-            choice = broadcast_object_list([choice])[0]
-        return choice
+            self.choice = broadcast_object_list([self.choice])[0]
 
 
 def lay_out(folder: RunFolder, choice: Choice) -> Path:

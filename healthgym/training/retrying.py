@@ -103,8 +103,11 @@ class RetryingTrainer(GRPOTrainer):
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
         model.zero_grad(set_to_none=True)
-        for name, values in self._metrics["train"].items():
-            del values[self._logged.get(name, 0) :]
+        logged = self._metrics["train"]
+        for name in list(logged):
+            del logged[name][self._logged.get(name, 0) :]
+            if not logged[name]:
+                del logged[name]
         self.begin_micro_batches()
         self._is_retry = True
         spent = self._step % self.current_gradient_accumulation_steps

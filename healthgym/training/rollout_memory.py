@@ -2,9 +2,9 @@
 
 import gc
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -15,6 +15,7 @@ from healthgym.training.rows import EpisodeRow
 from healthgym.training.source import EpisodeSource, OnEpisode
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class ShrinkingSource:
@@ -38,15 +39,16 @@ class ShrinkingSource:
         Raises:
             OutOfMemory: A single episode does not fit.
         """
-        while True:
-            try:
-                made: list[Trajectory | None] = self.source.sample(rows, seed=seed, hints=hints)
-                return made
-            except torch.OutOfMemoryError as error:
-                self._shrink(str(error).splitlines()[0], len(rows))
-            gc.collect()
-            if torch.cuda.is_available():
-                torch.cuda.empty_cache()
+
+        def sample(in_flight: int) -> list[Trajectory | None]:
+            if in_flight < now:
+                self.shrinks += 1
+                self.source.in_flight = in_flight
+            made: list[Trajectory | None] = self.source.sample(rows, seed=seed, hints=hints)
+            return made
+
+        now = min(getattr(self.source, "in_flight", 1), len(rows))
+        return with_fewer(sample, now)
 
     def scripted(self, plans: Sequence[tuple[str, Turns]]) -> list[Trajectory]:
         """As `EpisodeSource.scripted`."""
@@ -81,13 +83,25 @@ class ShrinkingSource:
         in_flight = getattr(self.source, "in_flight", None)
         return found if in_flight is None else {**found, "robust/in_flight": float(in_flight)}
 
-    def _shrink(self, reason: str, rows: int) -> None:
-        now = min(getattr(self.source, "in_flight", 1), rows)
-        if now <= 1:
+
+def with_fewer(sample: Callable[[int], T], in_flight: int) -> T:
+    """Return what `sample(in_flight)` returns, halving the number as long as memory runs out.
+
+    Raises:
+        OutOfMemory: It ran out with one in flight.
+    """
+    while True:
+        try:
+            return sample(in_flight)
+        except torch.OutOfMemoryError as error:
+            reason = str(error).splitlines()[0]
+        if in_flight <= 1:
             raise OutOfMemory(
                 f"Out of memory while sampling ({reason}), with one episode in flight. Lower "
                 "rollout.max_completion_tokens or rollout.max_context, or take a smaller model."
             )
-        self.source.in_flight = now // 2
-        self.shrinks += 1
-        logger.warning("out of memory while sampling (%s); going on with %d episodes in flight", reason, now // 2)
+        in_flight //= 2
+        logger.warning("out of memory while sampling (%s); going on with %d episodes in flight", reason, in_flight)
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()

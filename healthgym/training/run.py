@@ -251,12 +251,8 @@ def _trainer(
             return source.sample(rows, seed=mix_seed(config.seed, "train", step, processes.process_index))
 
     log = StepLog(folder, [lambda step: source.metrics()], on_step)
-    best = config.checkpoint.best and KeepBest(
-        config.checkpoint.best,
-        folder,
-        num_iterations=config.optim.num_iterations,
-        processes=processes.num_processes,
-    )
+    rule, passes = config.checkpoint.best, config.optim.num_iterations
+    best = KeepBest(rule, folder, num_iterations=passes, processes=processes.num_processes) if rule else None
     trainer = EpisodeTrainer(
         model=model,
         args=trl_arguments(config, folder.checkpoints, processes=processes.num_processes),

@@ -38,7 +38,7 @@ def whole_or_nothing(aside: Path, what: str, kept: Path | None = None) -> Iterat
         free = shutil.disk_usage(_existing(aside)).free / 2**20
         shutil.rmtree(aside, ignore_errors=True)
         earlier = [path.name for path in checkpoints(kept)] if kept is not None else []
-        whole = f" {', '.join(earlier)} stay whole, and the same command continues from the last." if earlier else ""
+        whole = f" Whole are {', '.join(earlier)}: the same command continues from the last." if earlier else ""
         raise SaveError(
             f"{what} could not be written to {aside.parent}: {str(error).splitlines()[0]} ({free:,.0f} MiB were free). "
             f"Free space there, or lower checkpoint.keep.{whole}"

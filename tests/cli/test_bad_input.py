@@ -145,7 +145,8 @@ def test_saved_adapters_of_another_base(refused, whole_model: Path, tmp_path: Pa
 
 
 def test_a_context_shorter_than_the_prompt(refused, whole_model: Path):
-    message = refused(whole_model, "rollout.max_context=20")
+    roomy = ("rollout.max_tokens_per_turn=4000", "rollout.max_completion_tokens=9000")
+    message = refused(whole_model, "rollout.max_context=20", *roomy)
     assert "rollout.max_context" in message and "too short: the oracle needs" in message
 
 
@@ -153,3 +154,10 @@ def test_a_reporter_that_is_not_installed(refused, whole_model: Path, monkeypatc
     monkeypatch.setattr("healthgym.training.reporting._is_installed", lambda name: name != "wandb")
     message = refused(whole_model, "log.report_to=[wandb]")
     assert "needs the package wandb" in message and "pip install 'healthgym[log]'" in message
+
+
+def test_a_run_folder_that_is_a_file(run, fever, whole_model: Path, tmp_path: Path):
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text(RECIPE.replace("DOMAIN", str(fever)).replace("MODEL", str(whole_model)))
+    ran = run("train", recipe, "--run-dir", recipe, "--json")
+    assert ran.code == 2 and "cannot be used: File exists" in json.loads(ran.out)["error"]

@@ -79,8 +79,8 @@ def test_the_best_model_is_laid_out_without_the_optimisers_files(tmp_path: Path)
 
     def step(number: int, success: float) -> bool:
         state.global_step, control.should_save = number, False
-        folder.append({"step": number, "eval/success": success, "eval/n": 100})
-        keeper.on_log(None, state, control)
+        keeper.on_log(None, state, control, logs={"loss": 0.1})  # a step that was not evaluated
+        keeper.on_log(None, state, control, logs={"eval/success": success, "eval/n": 100})
         asked = control.should_save
         if asked:
             made = folder.checkpoints / f"checkpoint-{number}"
@@ -97,3 +97,12 @@ def test_the_best_model_is_laid_out_without_the_optimisers_files(tmp_path: Path)
         "checkpoint.json", "config.json", "model.safetensors",
     ]  # fmt: skip
     assert (tmp_path / "best" / "model.safetensors").read_text() == "2"
+
+
+def test_a_resumed_run_remembers_what_was_best(tmp_path: Path):
+    folder = RunFolder(tmp_path)
+    for row in curve(0.5, 0.8, 0.6):
+        folder.append(row)
+    keeper = KeepBest(Best(), folder)
+    keeper.on_train_begin(None, TrainerState(), TrainerControl())
+    assert keeper.spared == (20,)

@@ -66,7 +66,7 @@ RECIPE = """
 preset: tt_opd
 model: {tiny: {layers: 1, hidden_size: 32, intermediate_size: 64, heads: 2, kv_heads: 1, vocab_size: 600}}
 env: {domains: [DOMAIN], prompt_profile: bare, tasks: 8}
-rollout: {max_tokens_per_turn: 48, max_completion_tokens: 300, trace_every: 0}
+rollout: {max_tokens_per_turn: 64, max_completion_tokens: 400, trace_every: 0}
 optim: {steps: 40, tasks_per_step: 1, num_generations: 2, learning_rate: 1e-3}
 teacher: {update_every: 1, ema_decay: 0.9}
 hint: {probe_tasks: 0}
