@@ -42,7 +42,9 @@ def test_a_checkpoint_that_does_not_fit_leaves_the_earlier_ones_whole(
 
     monkeypatch.setattr(torch, "save", full)
     trainer, _ = build(tmp_path, settings(steps=3, checkpoint={"every": 1, "keep": 9}))
-    with pytest.raises(SaveError, match=r"checkpoint-2 could not be written .*Whole are checkpoint-1: the same command"):
+    with pytest.raises(
+        SaveError, match=r"checkpoint-2 could not be written .*Whole are checkpoint-1: the same command"
+    ):
         trainer.train()
     assert not working_folder(tmp_path).exists()
     monkeypatch.setattr(torch, "save", save)
