@@ -86,11 +86,10 @@ def _compare(run_dirs: Sequence[Path], out: Path, as_json: bool) -> None:
 
 
 def _live(run_dir: Path, port: int) -> None:
-    from healthgym.diagnostics.live import live_server
+    from healthgym.diagnostics.live import HOST, live_server
 
     with live_server(run_dir, port) as server:
-        host, taken = server.server_address[:2]
-        console.print(f"{run_dir} at http://{host}:{taken}/  (Ctrl-C ends the view, not the run)", markup=False)
+        console.print(f"{run_dir} at http://{HOST}:{server.server_port}/  (Ctrl-C ends the view, not the run)", markup=False)
         try:
             server.serve_forever()
         except KeyboardInterrupt:

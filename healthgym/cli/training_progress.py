@@ -86,7 +86,7 @@ class Bars(Silent):
             TextColumn("{task.description}"), BarColumn(bar_width=24), MofNCompleteColumn(), TimeElapsedColumn(),
             TimeRemainingColumn(), TextColumn("{task.fields[values]}", markup=False), console=console,
         )  # fmt: skip
-        hidden = {"start": False, "visible": False, "values": ""}
+        hidden: dict[str, Any] = {"start": False, "visible": False, "values": ""}
         self.supervised = self.progress.add_task("warm start", total=warm_start_steps or None, **hidden)
         self.trained = self.progress.add_task("training", total=steps, **hidden)
         self.episodes = self.progress.add_task("  episodes", total=None, **hidden)

@@ -25,6 +25,7 @@ class RetryingTrainer(GRPOTrainer):
     within each micro-batch.
     """
 
+    current_gradient_accumulation_steps: int
     parts = 1
     oom_retries = 0
     _is_updating = False
@@ -67,7 +68,7 @@ class RetryingTrainer(GRPOTrainer):
             self._logged = {name: len(values) for name, values in self._metrics["train"].items()}
         if self.parts == 1:
             return super().compute_loss(model, inputs, return_outputs, num_items_in_batch)
-        accumulation = self.current_gradient_accumulation_steps
+        accumulation: int = self.current_gradient_accumulation_steps
         total: Tensor | float = 0.0
         try:
             self.current_gradient_accumulation_steps = accumulation * self.parts

@@ -124,7 +124,10 @@ def test_a_tokenizer_that_belongs_to_another_model(refused, whole_model: Path, t
 
     folder = tmp_path / "model"
     shutil.copytree(whole_model, folder)
-    train_tokenizer([" ".join(f"word{at}" for at in range(999))], 900).save_pretrained(folder)
+    words = [a + b + c for a in "abcdefgh" for b in "abcdefgh" for c in "abcdefgh"]
+    larger = train_tokenizer([" ".join(words)] * 3, 900)
+    assert len(larger) > 400  # more tokens than the model can have embeddings
+    larger.save_pretrained(folder)
     assert "do not belong together" in refused(folder)
 
 
