@@ -89,7 +89,9 @@ def _live(run_dir: Path, port: int) -> None:
     from healthgym.diagnostics.live import HOST, live_server
 
     with live_server(run_dir, port) as server:
-        console.print(f"{run_dir} at http://{HOST}:{server.server_port}/  (Ctrl-C ends the view, not the run)", markup=False)
+        console.print(
+            f"{run_dir} at http://{HOST}:{server.server_port}/  (Ctrl-C ends the view, not the run)", markup=False
+        )
         try:
             server.serve_forever()
         except KeyboardInterrupt:
