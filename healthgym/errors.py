@@ -54,6 +54,19 @@ class ResetNeeded(HealthgymError, RuntimeError):
     """step() was called with no episode running."""
 
 
+class RunStopped(HealthgymError):
+    """A run ended early because it was told to; what it did is saved.
+
+    Args:
+        message: Where the run stands and how it continues.
+        exit_code: What the process ends with: 128 and the signal's number.
+    """
+
+    def __init__(self, message: str, *, exit_code: int = 130) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
 class ToolError(HealthgymError):
     """A mistake of the agent's, answered as an observation it can act on.
 

@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 from healthgym.cli.launch import run_recipe
-from healthgym.cli.progress import tell_steps, tell_warm_start
-from healthgym.errors import HealthgymError
+from healthgym.cli.output import errors
+from healthgym.cli.training_progress import training_progress
+from healthgym.errors import HealthgymError, RunStopped
 from healthgym.training.loading import load_config
 
 
@@ -23,24 +24,17 @@ def main() -> int:
     try:
         config = load_config(arguments.config, arguments.overrides)
         supervised = config.warm_start.steps if config.warm_start else 0
-        result = run_recipe(
-            arguments.config,
-            arguments.overrides,
-            arguments.run_dir,
-            on_step=tell_steps(config.optim.steps, tell),
-            on_warm_start=tell_warm_start(supervised, tell),
-        )
+        with training_progress(errors, steps=config.optim.steps, warm_start_steps=supervised) as progress:
+            result = run_recipe(arguments.config, arguments.overrides, arguments.run_dir, progress=progress)
+    except RunStopped as stopped:
+        print(stopped, file=sys.stderr)
+        return stopped.exit_code
     except HealthgymError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 2
     if result is not None:
         print(json.dumps(result, default=str))
     return 0
-
-
-def tell(line: str) -> None:
-    """Print a line of progress; the standard output keeps the result alone."""
-    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

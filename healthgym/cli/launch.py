@@ -4,9 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from healthgym.errors import MissingDependency
+from healthgym.errors import ConfigError, MissingDependency
 
 if TYPE_CHECKING:
+    from healthgym.cli.training_progress import TrainingProgress
     from healthgym.evaluation import EvalResult
     from healthgym.rollout import Policy
     from healthgym.tasks import Suite
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 OnStep = Callable[[int, Mapping[str, float]], None]
 OnLoss = Callable[[int, float], None]
+OnEpisode = Callable[[int, int], None]
 EVAL_SPLIT, EVAL_TASKS = "val", 64
 """Held-out measurement during a run: at most this many tasks, the same ones each time."""
 
@@ -25,8 +27,7 @@ def run_recipe(
     overrides: Sequence[str] = (),
     run_dir: Path | None = None,
     *,
-    on_step: OnStep | None = None,
-    on_warm_start: OnLoss | None = None,
+    progress: "TrainingProgress | None" = None,
 ) -> dict[str, Any] | None:
     """Train a recipe and return {run_dir, steps, metrics}, or None on processes other than the main one.
 
@@ -34,8 +35,7 @@ def run_recipe(
         recipe: YAML file.
         overrides: `a.b=c` settings laid over it.
         run_dir: Folder of the run; runs/RECIPE when None. A folder that holds the same run continues it.
-        on_step: Called with each step's row, on the main process alone.
-        on_warm_start: Called with each supervised step's number and loss, likewise.
+        progress: Told how the run goes, on the main process alone.
 
     Raises:
         ConfigError: the recipe cannot be used; says where and why.
@@ -45,7 +45,13 @@ def run_recipe(
 
     config = load_config(recipe, overrides)
     folder = run_dir if run_dir is not None else Path("runs") / recipe.stem
-    result = launch(config, folder, on_step=on_step, on_warm_start=on_warm_start)
+    result = launch(
+        config,
+        folder,
+        on_step=progress.on_step if progress else None,
+        on_warm_start=progress.on_warm_start if progress else None,
+        on_episode=progress.on_episode if progress else None,
+    )
     from accelerate import PartialState
 
     processes = PartialState()
@@ -57,7 +63,12 @@ def run_recipe(
 
 
 def launch(
-    config: "RunConfig", run_dir: Path, *, on_step: OnStep | None = None, on_warm_start: OnLoss | None = None
+    config: "RunConfig",
+    run_dir: Path,
+    *,
+    on_step: OnStep | None = None,
+    on_warm_start: OnLoss | None = None,
+    on_episode: OnEpisode | None = None,
 ) -> "TrainResult":
     """Run a config in this process, measuring held-out tasks where it asks for that."""
     try:
@@ -72,7 +83,12 @@ def launch(
 
     is_main = PartialState().is_main_process
     if is_main:
-        run_dir.mkdir(parents=True, exist_ok=True)
+        try:
+            run_dir.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(
+                f"The run folder {run_dir} cannot be used: {error.strerror}. Give another one with --run-dir."
+            ) from None
         save_versions(run_dir)
     return train(
         config,
@@ -80,6 +96,7 @@ def launch(
         evaluate=evaluator(config, run_dir if is_main else None) if config.eval.every else None,
         on_step=on_step if is_main else None,
         on_warm_start=on_warm_start,
+        on_episode=on_episode if is_main else None,
     )
 
 
@@ -111,21 +128,25 @@ def measure(
     from healthgym.evaluation import evaluate_policy
     from healthgym.rollout import ChatTemplate
     from healthgym.training.policy_source import max_context, reward_config
+    from healthgym.training.rollout_memory import with_fewer
 
-    return evaluate_policy(
-        make_policy(config, model, tokenizer),
-        suite,
-        task_ids,
-        template=ChatTemplate(tokenizer),
-        profile=config.env.prompt_profile,
-        max_turns=config.env.max_turns,
-        max_tokens_per_turn=config.rollout.max_tokens_per_turn,
-        max_completion_tokens=config.rollout.max_completion_tokens,
-        max_context=max_context(config, model),
-        in_flight=config.rollout.in_flight,
-        reward=reward_config(config),
-        services=services,
-    )
+    def play(in_flight: int) -> "EvalResult":
+        return evaluate_policy(
+            make_policy(config, model, tokenizer),
+            suite,
+            task_ids,
+            template=ChatTemplate(tokenizer),
+            profile=config.env.prompt_profile,
+            max_turns=config.env.max_turns,
+            max_tokens_per_turn=config.rollout.max_tokens_per_turn,
+            max_completion_tokens=config.rollout.max_completion_tokens,
+            max_context=max_context(config, model),
+            in_flight=in_flight,
+            reward=reward_config(config),
+            services=services,
+        )
+
+    return with_fewer(play, min(config.rollout.in_flight, max(1, len(task_ids))))
 
 
 def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
@@ -148,14 +169,18 @@ def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
     def evaluate(model: Any, tokenizer: Any, step: int) -> dict[str, float]:
         result = measure(config, model, tokenizer, suite, task_ids, services)
         if run_dir is not None:
-            append_evaluation(run_dir, f"after step {step}", result.to_dict())
+            append_evaluation(run_dir, f"after step {step}", {**result.to_dict(), "outcomes": result.outcomes()})
         low, high = result.ci
+        n = max(1, result.n)
         return {
             "eval/success": result.success,
             "eval/success_low": low,
             "eval/success_high": high,
             "eval/n": float(result.n),
             "eval/reward": result.mean_reward,
+            "eval/clipped": sum(row["clipped"] for row in result.rows) / n,
+            "eval/degenerate": result.counts["degenerate"] / n,
+            "eval/single_turn": sum(row["turns"] <= 1 for row in result.rows) / n,
         }
 
     return evaluate

@@ -1,5 +1,6 @@
 """Entry point: gathers the commands and turns expected errors into one line and exit code 2."""
 
+import errno
 import os
 import sys
 
@@ -8,7 +9,7 @@ import typer
 import healthgym
 from healthgym.cli import catalog, kb, new, play, quickstart, report, train, validate
 from healthgym.cli.output import errors, print_json
-from healthgym.errors import HealthgymError
+from healthgym.errors import HealthgymError, RunStopped
 
 app = typer.Typer(
     name="healthgym",
@@ -50,8 +51,15 @@ def main() -> None:
     """Run the command line. Errors healthgym raises on purpose print one message and exit with 2."""
     try:
         app()
+    except RunStopped as stopped:
+        _explain(stopped)
+        sys.exit(stopped.exit_code)
     except HealthgymError as error:
         sys.exit(_explain(error))
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        sys.exit(_explain(HealthgymError(f"The disk is full: {error}. Free space; what was saved before is whole.")))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)

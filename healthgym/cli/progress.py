@@ -1,6 +1,6 @@
 """Lines that tell how far a training run is."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 Print = Callable[[str], None]
 SHOWN = ("reward", "success", "tool_calls", "length", "loss", "kl", "lambda", "hints_fired")
@@ -11,14 +11,20 @@ WARM_START_LINES = 20
 
 def progress_line(step: int, steps: int, row: Mapping[str, float]) -> str:
     """Return one line on a step."""
+    parts = [f"step {step}/{steps}", *shown_values(row, SHOWN)]
+    if "eval/success" in row:
+        parts.append(f"held-out success {row['eval/success']:.4g}")
+    if row.get("robust/bad_step"):
+        parts.append("skipped: loss or gradient not finite")
+    return "  ".join(parts)
+
+
+def shown_values(row: Mapping[str, float], quantities: Sequence[str]) -> list[str]:
+    """Return name and value of the quantities that a row has."""
     from healthgym.diagnostics.names import NAMES
 
-    parts = [f"step {step}/{steps}"]
-    for quantity in SHOWN:
-        value = next((row[name] for name in NAMES[quantity] if name in row), None)
-        if value is not None:
-            parts.append(f"{quantity} {value:.4g}")
-    return "  ".join(parts)
+    found = {quantity: next((row[name] for name in NAMES[quantity] if name in row), None) for quantity in quantities}
+    return [f"{quantity} {value:.4g}" for quantity, value in found.items() if value is not None]
 
 
 def tell_steps(steps: int, tell: Print) -> Callable[[int, Mapping[str, float]], None]:

@@ -1,4 +1,4 @@
-"""`healthgym train`: runs a recipe, a line a step, and says at the end where the run lies."""
+"""`healthgym train`: runs a recipe, shows how it goes, and says at the end where the run lies."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from healthgym.cli.output import Json, errors, print_json, print_json_line
-from healthgym.cli.progress import tell_steps, tell_warm_start
+from healthgym.cli.training_progress import training_progress
 
 
 def train(
@@ -32,8 +32,9 @@ def train(
 ) -> None:
     """Train a recipe. The same command after an interruption continues the run.
 
-    Steps are told on stderr and logged in RUN_DIR/metrics.jsonl; the last line of stdout is one JSON object
-    {run_dir, steps, metrics}. On several GPUs: accelerate launch recipes/train.py --config RECIPE.yaml
+    Progress is shown on stderr and steps are logged in RUN_DIR/metrics.jsonl; the last line of stdout is one JSON
+    object {run_dir, steps, metrics}. Ctrl-C finishes the step and saves a checkpoint (exit code 130; SIGTERM 143);
+    once more stops at once. On several GPUs: accelerate launch recipes/train.py --config RECIPE.yaml
 
     With --grid the recipe runs under every arm and seed, one after another, and finished runs are skipped; RUN_DIR (or
     runs/RECIPE-GRID) holds ARM/seed-N and grid.json with the final metrics.
@@ -60,17 +61,8 @@ def train(
         typer.echo(dump_config(config), nl=False)
         return None
 
-    def tell(line: str) -> None:
-        if not as_json:
-            errors.print(line, markup=False)
-
     supervised = config.warm_start.steps if config.warm_start else 0
-    result = run_recipe(
-        recipe,
-        overrides or (),
-        run_dir,
-        on_step=tell_steps(config.optim.steps, tell),
-        on_warm_start=tell_warm_start(supervised, tell),
-    )
+    with training_progress(errors, steps=config.optim.steps, warm_start_steps=supervised, quiet=as_json) as progress:
+        result = run_recipe(recipe, overrides or (), run_dir, progress=progress)
     print_json_line(result)
     return None

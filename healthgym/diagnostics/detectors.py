@@ -338,9 +338,22 @@ def not_finite(run: Run) -> Finding | None:
     )  # fmt: skip
 
 
+def skipped_steps(run: Run) -> Finding | None:
+    """Steps whose loss or gradient was not finite were skipped."""
+    count, skipped = run.last("robust/bad_steps_total"), run.series("robust/bad_step")
+    if not count:
+        return None
+    first = next((step for step, bad in zip(skipped.steps, skipped.values, strict=True) if bad), None)
+    return Finding(
+        name="skipped_steps", severity="warning", step=first,
+        message=f"{count:.0f} steps gave a loss or gradient that is not finite and were skipped.",
+        remedy="Lower the learning rate; train in float32 or bfloat16.",
+    )  # fmt: skip
+
+
 DETECTORS: tuple[Detector, ...] = (
     success_lost, tool_use_collapse, turn_collapse, single_turn, length_explosion, length_shrinking, clipping,
     degenerate_text, dead_groups, runaway_divergence, stale_teacher, anchored_teacher, hint_echo,
     inert_mechanism, leaking_hints, gradient_imbalance,
-    ungraded_episodes, not_finite,
+    ungraded_episodes, not_finite, skipped_steps,
 )  # fmt: skip

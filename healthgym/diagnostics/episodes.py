@@ -31,19 +31,32 @@ def comparisons(run: Run, notes: list[str]) -> list[Comparison]:
     return [comparison for comparison in made if comparison is not None]
 
 
+def traced_groups(file: Path, notes: list[str]) -> list[Comparison]:
+    """Return every group of a trace file, all its attempts, best first."""
+    return [_shown(file, group, whole=True) for group in _groups(file, notes)]
+
+
 def _comparison(file: Path, notes: list[str]) -> Comparison | None:
+    groups = _groups(file, notes)
+    return _shown(file, max(groups, key=_instructive)) if groups else None
+
+
+def _groups(file: Path, notes: list[str]) -> list[list[Record]]:
     groups: dict[tuple[str, int], list[Record]] = {}
     for record in read_lines(file, notes):
         if "grade" in record and "messages" in record:
             groups.setdefault((str(record.get("task_id")), int(record.get("group", 0))), []).append(record)
     if not groups:
         notes.append(f"traces/{file.name} holds no finished episode")
-        return None
-    chosen = max(groups.values(), key=_instructive)
-    ranked = sorted(chosen, key=lambda record: -float(record.get("reward", 0.0)))
-    shown = ranked if len(ranked) <= MAX_SHOWN else [ranked[0], ranked[len(ranked) // 2], ranked[-1]]
+    return list(groups.values())
+
+
+def _shown(file: Path, group: Sequence[Record], *, whole: bool = False) -> Comparison:
+    ranked = sorted(group, key=lambda record: -float(record.get("reward", 0.0)))
+    few = len(ranked) <= MAX_SHOWN or whole
+    shown = ranked if few else [ranked[0], ranked[len(ranked) // 2], ranked[-1]]
     prompt = _text(next((m["content"] for m in shown[0]["messages"] if m.get("role") == "user"), ""))
-    return Comparison(file.stem, str(chosen[0]["task_id"]), len(chosen), prompt, tuple(map(_episode, shown)))
+    return Comparison(file.stem, str(group[0]["task_id"]), len(group), prompt, tuple(map(_episode, shown)))
 
 
 def _instructive(group: Sequence[Record]) -> tuple[float, int]:

@@ -19,6 +19,8 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     "no_submission": ("episode/no_submission", "episode/outcome/no_submission"),
     "dead_groups": ("group/dead_share", "episode/dead_group_share", "frac_reward_zero_std"),
     "gradeable": ("group/gradeable_share",),
+    "step_time": ("step_time",),
+    "held_out": ("eval/success",),
     "loss": ("loss",),
     "kl": ("tt_opd/kl",),
     "kl_correct": ("tt_opd/kl_correct",),

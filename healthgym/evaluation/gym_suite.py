@@ -67,6 +67,10 @@ class EvalResult:
             record.pop("rows")
         return record
 
+    def outcomes(self) -> list[tuple[str, int, bool]]:
+        """Return (task id, world seed, success) of each episode: enough to compare two policies in pairs."""
+        return [(row["task_id"], row["seed"], row["success"]) for row in self.rows]
+
 
 def evaluate_policy(
     policy: Policy,
@@ -254,7 +258,7 @@ def _row(trajectory: Trajectory) -> dict[str, Any]:
         "task_id": trajectory.task_id, "seed": trajectory.seed, "success": trajectory.grade.success,
         "outcome": trajectory.grade.outcome, "reward": trajectory.reward, "turns": trajectory.num_turns,
         "tokens": trajectory.assistant_tokens, "tool_calls": len(trajectory.tool_calls),
-        "hazards": len(trajectory.grade.hazards), "stop_reason": trajectory.stop_reason,
+        "hazards": len(trajectory.grade.hazards), "stop_reason": trajectory.stop_reason, "clipped": trajectory.clipped,
     }  # fmt: skip
 
 

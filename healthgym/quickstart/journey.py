@@ -163,7 +163,7 @@ def _measured(name: str, model_folder: Path, config: "RunConfig", tell: Tell) ->
     values = result.to_dict()
     low, high = result.ci
     kept = ("success", "n", "mean_tokens", "mean_turns", "mean_tool_calls", "hazards", "mean_reward", "counts")
-    return {**{name: values[name] for name in kept}, "ci": [low, high]}
+    return {**{name: values[name] for name in kept}, "ci": [low, high], "outcomes": result.outcomes()}
 
 
 def _counters(run_dir: Path) -> dict[str, int]:
@@ -181,4 +181,5 @@ def _finish(results: _Results, out: Path) -> dict[str, Any]:
         append_evaluation(folder, "warm start", results.rows["warm_start"])
         append_evaluation(folder, f"after {name}", results.rows[name])
         report = str(write_report(folder))
-    return {**results.rows, "seconds": round(results.seconds, 1), "report": report}
+    told = {name: {key: value for key, value in row.items() if key != "outcomes"} for name, row in results.rows.items()}
+    return {**told, "seconds": round(results.seconds, 1), "report": report}

@@ -1,5 +1,6 @@
 """What happens around optimiser steps besides training: metrics, held-out evaluation, hint probes."""
 
+import math
 import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -70,7 +71,11 @@ class StepLog(TrainerCallback):
         for measure in self.measures:
             with randomness_set_aside():
                 row |= measure(state.global_step)
+        if row.get("robust/bad_step"):  # the step was skipped: what it gave is not a state of the run
+            row = {name: value for name, value in row.items() if name != "loss" and math.isfinite(value)}
         self.last = row
+        logs.clear()
+        logs.update({name: value for name, value in row.items() if name != "step"})  # what reporters after us see
         self.folder.append(row)
         if self.on_step is not None:
             self.on_step(state.global_step, row)

@@ -7,7 +7,9 @@ from typing import Any
 
 from healthgym.errors import ConfigError
 from healthgym.rollout.template_probe import probe_template
-from healthgym.training.config import Lora, Model
+from healthgym.training.adapters import apply_lora, load_adapters
+from healthgym.training.config import Model
+from healthgym.training.model_folder import check_model_folder
 from healthgym.training.tiny_model import build_tiny_model, train_tokenizer
 
 logger = logging.getLogger(__name__)
@@ -44,10 +46,9 @@ def load_saved(folder: Path, settings: Model) -> tuple[Any, Any]:
     """
     if not (folder / "adapter_config.json").is_file():
         return _pretrained(str(folder), settings)
-    from peft import PeftModel
-
-    base, tokenizer = _pretrained(str(settings.path) if settings.path else str(folder / "base"), settings)
-    return PeftModel.from_pretrained(base, str(folder), is_trainable=True), tokenizer
+    path = str(settings.path) if settings.path else str(folder / "base")
+    base, tokenizer = _pretrained(path, settings)
+    return load_adapters(base, folder, path), tokenizer
 
 
 def save_model(model: Any, tokenizer: Any, folder: Path, settings: Model) -> None:
@@ -75,19 +76,6 @@ def adopt_template(tokenizer: Any) -> None:
         logger.info(note)
 
 
-def apply_lora(model: Any, lora: Lora, *, seed: int) -> Any:
-    """Return the model with fresh adapters, the same for the same seed."""
-    from peft import LoraConfig, get_peft_model
-    from transformers import set_seed
-
-    set_seed(seed)
-    modules = lora.target_modules if isinstance(lora.target_modules, str) else list(lora.target_modules)
-    settings = LoraConfig(
-        r=lora.rank, lora_alpha=lora.alpha, lora_dropout=lora.dropout, target_modules=modules, task_type="CAUSAL_LM"
-    )
-    return get_peft_model(model, settings)
-
-
 def context_limit(model: Any) -> int | None:
     """Return the positions the model was built for, or None when its config does not say."""
     return getattr(model.config.get_text_config(), "max_position_embeddings", None)
@@ -99,14 +87,30 @@ def _pretrained(path: str, settings: Model) -> tuple[Any, Any]:
 
     # Full fine-tuning keeps float32 weights and computes in bfloat16; a frozen base may be stored in bfloat16.
     half = settings.dtype == "bfloat16" and settings.lora is not None
+    check_model_folder(path)
     try:
         tokenizer = AutoTokenizer.from_pretrained(path, padding_side="left")
-        model = AutoModelForCausalLM.from_pretrained(
-            path, dtype=torch.bfloat16 if half else torch.float32, attn_implementation=settings.attention
+        model, info = AutoModelForCausalLM.from_pretrained(
+            path,
+            dtype=torch.bfloat16 if half else torch.float32,
+            attn_implementation=settings.attention,
+            output_loading_info=True,
         )
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
+    except (OSError, ValueError, RuntimeError, KeyError, ImportError) as error:
+        reason = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
         raise ConfigError(f"model.path {path!r} holds no model that transformers can load: {reason}") from error
+    if info["missing_keys"]:
+        missing = sorted(info["missing_keys"])
+        raise ConfigError(
+            f"model.path {path!r}: {len(missing)} of the model's weights are not in its files ({missing[0]}, ...), so they "
+            "would begin at random. Take a model saved for text generation, or save it again."
+        )
+    rows = model.get_input_embeddings().num_embeddings
+    if len(tokenizer) > rows:
+        raise ConfigError(
+            f"model.path {path!r}: the tokenizer has {len(tokenizer)} tokens and the model {rows} embeddings, so they do "
+            "not belong together. Take the tokenizer the model was trained with, or resize_token_embeddings and save."
+        )
     if not tokenizer.chat_template:
         raise ConfigError(f"model.path {path!r} has no chat template: take an instruction-tuned model")
     if tokenizer.eos_token_id is None:

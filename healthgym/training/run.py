@@ -27,12 +27,18 @@ from healthgym.training.config import RunConfig
 from healthgym.training.corpus import tokenizer_texts
 from healthgym.training.distill_step import DistillStep
 from healthgym.training.hint_switch import HintSwitch
+from healthgym.training.keep_best import KeepBest
 from healthgym.training.models import context_limit, load_model, load_saved, save_model
 from healthgym.training.policy_source import source_from
-from healthgym.training.rows import choose_tasks, plan_rows
+from healthgym.training.reporting import check_reporters, reporters
+from healthgym.training.rollout_memory import ShrinkingSource
+from healthgym.training.rows import EpisodeRow, choose_tasks, plan_rows
 from healthgym.training.run_folder import RunFolder
-from healthgym.training.source import EpisodeSource, SourceFactory, mix_seed
+from healthgym.training.run_lock import run_lock
+from healthgym.training.saving import check_finite, whole_or_nothing
+from healthgym.training.source import OnEpisode, SourceFactory, mix_seed
 from healthgym.training.startup import check_distribution, check_evaluation, check_lengths, check_settings
+from healthgym.training.stopping import StopOnSignal
 from healthgym.training.teacher_context import HintRenderer
 from healthgym.training.trainer import EpisodeTrainer
 from healthgym.training.warm_start import OnLoss, restore_forward, warm_start
@@ -63,11 +69,12 @@ def train(
     evaluate: Evaluate | None = None,
     on_step: Callable[[int, Metrics], None] | None = None,
     on_warm_start: OnLoss | None = None,
+    on_episode: OnEpisode | None = None,
 ) -> TrainResult:
     """Run a config to its end in `run_dir`, continuing what is there.
 
     The folder receives `config.yaml`, `metrics.jsonl` (one object a step), `traces/`, `checkpoints/`, `start/` (the
-    model before reinforcement learning) and `model/` (after it).
+    model before reinforcement learning), `model/` (after it) and `best/` (the best on held-out tasks).
 
     Args:
         config: The run.
@@ -76,16 +83,35 @@ def train(
         evaluate: Held-out measurement, called every `eval.every` steps.
         on_step: Called with each step's row.
         on_warm_start: Called after each supervised step.
+        on_episode: Called as the episodes of a step finish.
 
     Raises:
-        ConfigError: A start-up check refuses, or the folder belongs to another run.
+        ConfigError: A start-up check refuses, or the folder belongs to another run, or to one that is going on.
+        RunStopped: A signal ended the run; its last step is saved.
+        TrainingDiverged, OutOfMemory, SaveError: See `bad_steps`, `retrying` and `saving`.
     """
     check_settings(config)
     check_evaluation(config, evaluate is not None)
-    make_source = make_source or source_from()
+    check_reporters(config)
     processes = PartialState()
     check_distribution(config, str(processes.distributed_type))
-    folder = RunFolder(Path(run_dir), writes=processes.is_main_process)
+    with run_lock(Path(run_dir), processes):
+        return _train(
+            config, Path(run_dir), make_source or source_from(), processes, evaluate, on_step, on_warm_start, on_episode
+        )
+
+
+def _train(
+    config: RunConfig,
+    run_dir: Path,
+    make_source: SourceFactory,
+    processes: PartialState,
+    evaluate: Evaluate | None,
+    on_step: Callable[[int, Metrics], None] | None,
+    on_warm_start: OnLoss | None,
+    on_episode: OnEpisode | None,
+) -> TrainResult:
+    folder = RunFolder(run_dir, writes=processes.is_main_process)
     folder.claim(config)
     processes.wait_for_everyone()
 
@@ -94,7 +120,7 @@ def train(
     model, tokenizer = _starting_model(config, folder, suite, task_ids, make_source, on_warm_start)
     checkpoint = latest_checkpoint(folder.checkpoints) if processes.is_main_process else None
     checkpoint = _shared(checkpoint, processes)
-    source = make_source(config, model, tokenizer, suite)
+    source = ShrinkingSource(make_source(config, model, tokenizer, suite))
     distill = make_distill(config, model, tokenizer, suite)
     switch = None
     if distill is not None and config.hint is not None:
@@ -105,23 +131,29 @@ def train(
         if switch is not None and switch.hint.probe_tasks:
             rows = plan_rows(task_ids, switch.hint.probe_tasks, seed=mix_seed(config.seed, "probe rows"))
             switch.before_training(rows, folder.path / "hint_probe.json" if folder.writes else None)
-    trainer, log = _trainer(config, folder, model, tokenizer, source, distill, task_ids, on_step, processes, suite)
+    trainer, log = _trainer(
+        config, folder, model, tokenizer, source, distill, task_ids, on_step, on_episode, processes, suite
+    )
     if evaluate is not None and config.eval.every:
         log.measures.append(held_out(evaluate, model, tokenizer, config.eval.every, distill))
-    stop = CollapseStop(folder, config.model_dump(by_alias=True, mode="json"))
+    collapse = CollapseStop(folder, config.model_dump(by_alias=True, mode="json"))
     if config.guard.stop_on_collapse:
-        trainer.add_callback(stop)
+        trainer.add_callback(collapse)
     if switch is not None:
         log.measures.append(lambda step: switch.measure(step, trainer.latest_episodes()))
     folder.rewind(0 if checkpoint is None else int(checkpoint.name.rsplit("-", 1)[-1]))
-    trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
+    stop = StopOnSignal(processes=processes.num_processes, num_iterations=config.optim.num_iterations)
+    trainer.add_callback(stop)
+    with stop.listening(folder.checkpoints):
+        trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     restore_forward(model)
     if processes.is_main_process:
         _save_whole(model, tokenizer, folder.path / "model", config)
     processes.wait_for_everyone()
-    findings = [*stop.findings, *(switch.findings if switch is not None else [])]
+    findings = [*collapse.findings, *(switch.findings if switch is not None else [])]
     if distill is not None:
         findings += [f"step {finding.step}: {finding.message}" for finding in distill.findings]
+    findings += [f"step {finding.step}: {finding.message}" for finding in trainer.dead_groups.findings]
     logged = folder.metrics()
     return TrainResult(
         run_dir=folder.path,
@@ -139,10 +171,12 @@ def prepare(config: RunConfig, run_dir: Path, make_source: SourceFactory, on_war
     `train` does this by itself; runs that must begin alike copy the folder into each other before they start.
     """
     check_settings(config)
-    folder = RunFolder(Path(run_dir), writes=PartialState().is_main_process)
-    folder.claim(config)
-    suite = load_suite(*config.env.domains, per_family=config.env.per_family)
-    _starting_model(config, folder, suite, run_tasks(config, suite), make_source, on_warm_start)
+    processes = PartialState()
+    with run_lock(Path(run_dir), processes):
+        folder = RunFolder(Path(run_dir), writes=processes.is_main_process)
+        folder.claim(config)
+        suite = load_suite(*config.env.domains, per_family=config.env.per_family)
+        _starting_model(config, folder, suite, run_tasks(config, suite), make_source, on_warm_start)
     return folder.path / "start"
 
 
@@ -206,10 +240,11 @@ def _trainer(
     folder: RunFolder,
     model: Any,
     tokenizer: Any,
-    source: EpisodeSource,
+    source: ShrinkingSource,
     distill: DistillStep | None,
     task_ids: list[str],
     on_step: Callable[[int, Metrics], None] | None,
+    on_episode: OnEpisode | None,
     processes: PartialState,
     suite: Suite,
 ) -> tuple[EpisodeTrainer, StepLog]:
@@ -219,22 +254,28 @@ def _trainer(
         if folder.writes and every and step % every == 0:
             folder.save_traces(f"step-{step + 1:06d}", episodes)
 
-    log = StepLog(folder, [], on_step)
+    def collect(rows: Sequence[EpisodeRow], step: int) -> list[Trajectory | None]:
+        with source.telling(on_episode, len(rows)):
+            return source.sample(rows, seed=mix_seed(config.seed, "train", step, processes.process_index))
+
+    log = StepLog(folder, [lambda step: source.metrics()], on_step)
+    rule, passes = config.checkpoint.best, config.optim.num_iterations
+    best = KeepBest(rule, folder, num_iterations=passes, processes=processes.num_processes) if rule else None
     trainer = EpisodeTrainer(
         model=model,
         args=trl_arguments(config, folder.checkpoints, processes=processes.num_processes),
         tokenizer=tokenizer,
         rows=plan_rows(task_ids, rows_needed(config), seed=config.seed),
-        collect=lambda rows, step: source.sample(
-            rows, seed=mix_seed(config.seed, "train", step, processes.process_index)
-        ),
+        collect=collect,
         curriculum=make_curriculum(config, task_ids, suite),
         traces=make_traces(config, model, suite, source),
         shaping=make_shaping(config),
         distill=distill,
         on_episodes=keep_traces,
-        callbacks=[log],
+        callbacks=[log, *([best] if best else []), *(reporters(config, folder.path) if folder.writes else [])],
         keep=config.checkpoint.keep,
+        spared=lambda: best.spared if best else (),
+        robust=config.robust,
     )
     return trainer, log
 
@@ -242,9 +283,11 @@ def _trainer(
 def _save_whole(model: Any, tokenizer: Any, target: Path, config: RunConfig, note: Metrics | None = None) -> None:
     aside = target.with_name(f".{target.name}.writing")
     shutil.rmtree(aside, ignore_errors=True)
-    save_model(model, tokenizer, aside, config.model)
-    if note:
-        (aside / "warm_start.json").write_text(json.dumps(note, indent=1), encoding="utf-8")
+    check_finite(model, f"{target.name}/")
+    with whole_or_nothing(aside, f"{target.name}/", target.with_name("checkpoints")):
+        save_model(model, tokenizer, aside, config.model)
+        if note:
+            (aside / "warm_start.json").write_text(json.dumps(note, indent=1), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     aside.replace(target)
 

@@ -45,13 +45,13 @@ class RunFolder:
                     "recipe, or give another run folder."
                 )
         elif self.writes:
-            _write_whole(file, dump_config(config))
+            write_whole(file, dump_config(config))
 
     def rewind(self, step: int) -> None:
         """Drop metrics of steps after `step`, which the resumed run will make again."""
         if self.writes and self.metrics_file.is_file():
             kept = [row for row in self.metrics() if row["step"] <= step]
-            _write_whole(self.metrics_file, "".join(json.dumps(row) + "\n" for row in kept))
+            write_whole(self.metrics_file, "".join(json.dumps(row) + "\n" for row in kept))
 
     def append(self, row: Mapping[str, Any]) -> None:
         """Append one step's metrics."""
@@ -74,11 +74,12 @@ class RunFolder:
     def save_traces(self, name: str, trajectories: Sequence[Trajectory]) -> Path:
         """Write trajectories, without token ids, to `traces/<name>.jsonl`."""
         file = self.traces / f"{name}.jsonl"
-        _write_whole(file, "".join(json.dumps(one.to_record(), default=str) + "\n" for one in trajectories))
+        write_whole(file, "".join(json.dumps(one.to_record(), default=str) + "\n" for one in trajectories))
         return file
 
 
-def _write_whole(file: Path, text: str) -> None:
+def write_whole(file: Path, text: str) -> None:
+    """Write a text file that is never seen half written."""
     aside = file.with_name(f".{file.name}.writing")
     aside.write_text(text, encoding="utf-8")
     aside.replace(file)

@@ -27,6 +27,9 @@ class EpisodeSource(Protocol):
         """Return one episode per (task id, calls by turn), written in the model's own tool-call markup."""
 
 
+OnEpisode = Callable[[int, int], None]
+"""Told how many of a step's episodes are finished, and of how many."""
+
 SourceFactory = Callable[[RunConfig, Any, Any, Suite], EpisodeSource]
 """Takes config, model, tokenizer and suite."""
 

@@ -1,7 +1,7 @@
 """TRL's GRPOTrainer with our episodes, our baseline and a distillation term."""
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,19 +16,24 @@ from transformers import (
     TrainerState,
     TrainingArguments,
 )
-from trl import GRPOConfig, GRPOTrainer
+from trl import GRPOConfig
 
 from healthgym.diagnostics.text import is_degenerate, prose_of
 from healthgym.errors import HealthgymError
 from healthgym.rollout import Trajectory
 from healthgym.training.advantages import group_advantages
+from healthgym.training.bad_steps import BadSteps
 from healthgym.training.checkpoints import publish, rotate, working_folder
+from healthgym.training.config import Robust
 from healthgym.training.corrective import CorrectiveTraces
 from healthgym.training.curriculum import TaskChooser
+from healthgym.training.dead_groups import DeadGroups
 from healthgym.training.distill_step import DistillStep
 from healthgym.training.distillation import TeacherView
 from healthgym.training.episode_metrics import episode_metrics, gathered
+from healthgym.training.retrying import RetryingTrainer
 from healthgym.training.rows import EpisodeRow
+from healthgym.training.saving import check_finite, whole_or_nothing
 from healthgym.training.shaping import LengthShaping
 
 OUR_STATE = "healthgym.pt"
@@ -40,7 +45,7 @@ Collect = Callable[[Sequence[EpisodeRow], int], Sequence[Trajectory | None]]
 """Makes one episode per row, given the optimiser steps done; None where the infrastructure failed."""
 
 
-class EpisodeTrainer(GRPOTrainer):
+class EpisodeTrainer(RetryingTrainer):
     """Trains on episodes that `collect` makes.
 
     Differs from TRL in the advantages (population deviation; degenerate episodes outside the baseline), in the term
@@ -59,6 +64,8 @@ class EpisodeTrainer(GRPOTrainer):
         on_episodes: Called with the step and the trajectories of this process.
         callbacks: More callbacks for transformers' trainer.
         keep: Checkpoints kept.
+        spared: Names the steps whose checkpoints are kept besides.
+        robust: What the run endures.
     """
 
     def __init__(
@@ -76,14 +83,21 @@ class EpisodeTrainer(GRPOTrainer):
         on_episodes: Callable[[int, Sequence[Trajectory]], None] | None = None,
         callbacks: Sequence[TrainerCallback] = (),
         keep: int = 2,
+        spared: Callable[[], Collection[int]] = tuple,
+        robust: Robust | None = None,
     ) -> None:
-        self.keep, self.curriculum, self.traces = keep, curriculum, traces
+        self.keep, self.spared, self.curriculum, self.traces = keep, spared, curriculum, traces
+        robust = robust or Robust()
+        self.bad_steps = BadSteps(most=robust.max_bad_steps, processes=int(args.world_size))
+        self.dead_groups = DeadGroups(share=robust.dead_group_share, steps=robust.dead_group_steps)
+        self.stops_when_dead = robust.dead_group_stop
         self.collect, self.shaping, self.distill, self.on_episodes = collect, shaping, distill, on_episodes
         self.counts: dict[str, int] = {"infrastructure_failures": 0, "degenerate": 0}
         self._trajectories: list[Trajectory | None] = []
         self._all_rewards: Tensor | None = None
         self._student_logps: Tensor | None = None
         self._reweigh: Callable[[Tensor], None] | None = None
+        self._success = self._dead_share = 0.0
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*'rollout_func', which is an experimental")
             super().__init__(
@@ -96,6 +110,7 @@ class EpisodeTrainer(GRPOTrainer):
                 callbacks=list(callbacks),
             )
         self.remove_callback(PrinterCallback)
+        self.add_callback(self.bad_steps)
         self.add_callback(_StepCallback(self))
 
     def rollout(self, prompts: Sequence[str]) -> dict[str, Any]:
@@ -146,6 +161,7 @@ class EpisodeTrainer(GRPOTrainer):
         self.counts["infrastructure_failures"] += len(trajectories) - len(made)
         everywhere = gathered(trajectories)
         metrics = episode_metrics(everywhere)
+        self._success = metrics["episode/success"]
         if self.curriculum is not None:
             metrics |= self.curriculum.observe(everywhere)
         if self.shaping is not None:
@@ -171,6 +187,7 @@ class EpisodeTrainer(GRPOTrainer):
             scale=self.scale_rewards != "none",
         )
         self.counts["degenerate"] += groups.excluded
+        self._dead_share = groups.dead_share
         self._note(
             {
                 "episode/dead_group_share": groups.dead_share,
@@ -248,31 +265,55 @@ class EpisodeTrainer(GRPOTrainer):
         for name, value in metrics.items():
             self._metrics[mode][name].append(value)
 
+    def training_step(self, model: Any, inputs: Any, num_items_in_batch: Any = None) -> Tensor:
+        """Take one micro-batch, and remember whether its loss was a number."""
+        return self.bad_steps.saw(super().training_step(model, inputs, num_items_in_batch))
+
+    def begin_micro_batches(self) -> None:
+        """Forget the divergences of a step that is taken again."""
+        self._student_logps = None
+        self.begin_step()
+
     def begin_step(self) -> None:
         """Fix lambda for the optimiser step that starts now."""
         if self.distill is not None:
             self.distill.begin(self.state.global_step)
 
-    def finish_step(self) -> None:
-        """Let the teacher follow the student and log what happened."""
-        if self.distill is not None:
-            self._note(self.distill.finish(self.state.global_step))
+    def finish_step(self) -> bool:
+        """Let the teacher follow the student, log what happened, and say whether there is nothing left to learn from.
+
+        After a skipped step the teacher, lambda and the guards stay as they are.
+        """
+        step = self.state.global_step
+        if self.distill is not None and not self.bad_steps.is_bad:
+            self._note(self.distill.finish(step))
         self._note({f"episode/{name}_total": float(count) for name, count in self.counts.items()})
+        self._note(self.bad_steps.metrics() | self.memory_metrics())
+        self.bad_steps.check(step)
+        finding = self.dead_groups.observe(step, self._dead_share, self._success)
+        self._note({"robust/dead_steps_in_a_row": float(self.dead_groups.in_a_row)})
+        return finding is not None and self.stops_when_dead
 
     def _get_output_dir(self, trial: Any) -> str:
         """Where transformers writes a checkpoint before it is published under its name."""
         return str(working_folder(Path(self.args.output_dir)))
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """Write a checkpoint aside, add our state, and rename it: a checkpoint with a name is whole."""
+        """Write a checkpoint aside, add our state, and rename it: a checkpoint with a name is whole.
+
+        Raises:
+            SaveError: It could not be written, as on a full disk; earlier ones stay whole.
+        """
         root, name = Path(self.args.output_dir), f"checkpoint-{self.state.global_step}"
-        super()._save_checkpoint(model, trial)
-        if self.args.should_save:
-            torch.save(self.state_dict(), working_folder(root) / name / OUR_STATE)
+        check_finite(self.model, name)
+        with whole_or_nothing(working_folder(root), name, root):
+            super()._save_checkpoint(model, trial)
+            if self.args.should_save:
+                torch.save(self.state_dict(), working_folder(root) / name / OUR_STATE)
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
             publish(root, name)
-            rotate(root, self.keep)
+            rotate(root, self.keep, self.spared())
         self.accelerator.wait_for_everyone()
 
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
@@ -292,6 +333,9 @@ class EpisodeTrainer(GRPOTrainer):
             "distill": None if self.distill is None else self.distill.state_dict(),
             "curriculum": None if self.curriculum is None else self.curriculum.state_dict(),
             "traces": None if self.traces is None else dict(self.traces.counts),
+            "bad_steps": self.bad_steps.state_dict(),
+            "dead_groups": self.dead_groups.state_dict(),
+            "memory": {"parts": self.parts, "oom_retries": self.oom_retries},
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -305,6 +349,9 @@ class EpisodeTrainer(GRPOTrainer):
             self.shaping.load_state_dict(state["shaping"])
         if self.distill is not None:
             self.distill.load_state_dict(state["distill"])
+        self.bad_steps.load_state_dict(state["bad_steps"])
+        self.dead_groups.load_state_dict(state["dead_groups"])
+        self.parts, self.oom_retries = state["memory"]["parts"], state["memory"]["oom_retries"]
 
 
 def episode(prompts: Sequence[str], shaped_reward: Sequence[float | None], **unused: Any) -> list[float | None]:
@@ -337,4 +384,5 @@ class _StepCallback(TrainerCallback):
         self.trainer.begin_step()
 
     def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        self.trainer.finish_step()
+        if self.trainer.finish_step():
+            control.should_save = control.should_training_stop = True

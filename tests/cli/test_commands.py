@@ -165,3 +165,29 @@ def test_report_writes_a_page_and_tells_collapsed_by_its_exit_code(run, tmp_path
     ran = run("report", tmp_path, "--out", tmp_path / "page.html", "--json")
     assert (ran.code, ran.json["status"]) == (code, status)
     assert "<html" in (tmp_path / "page.html").read_text()
+
+
+def _curve(folder, success):
+    folder.mkdir()
+    rows = [{"step": step, "loss": 0.1, "episode/success": success, "reward": success} for step in range(1, 31)]
+    (folder / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    outcomes = [[f"t{at}", 0, at < 10 * success] for at in range(10)]
+    row = {"label": "end", "success": success, "ci": [0, 1], "n": 10, "outcomes": outcomes}
+    (folder / "evaluations.jsonl").write_text(json.dumps(row) + "\n")
+    return folder
+
+
+def test_report_compares_runs_on_one_page(run, tmp_path):
+    first, second = _curve(tmp_path / "a", 0.2), _curve(tmp_path / "b", 0.6)
+    ran = run("report", "--compare", first, second, "--out", tmp_path / "page.html", "--json")
+    assert ran.code == 0 and "<html" in (tmp_path / "page.html").read_text()
+    assert [one["name"] for one in ran.json["runs"]] == ["a", "b"]
+    assert ran.json["paired"][0]["difference"] == 0.4 and ran.json["final"]["success"][1]["mean"] == 0.6
+    assert "b less a: +40.0%" in run("report", "--compare", first, second, "--out", tmp_path / "page.html").out
+
+
+def test_report_refuses_what_does_not_go_together(run, tmp_path):
+    first, second = _curve(tmp_path / "a", 0.2), _curve(tmp_path / "b", 0.6)
+    assert "add --compare" in run("report", first, second, "--json").json["error"]
+    assert "give one of them" in run("report", first, "--live", "--traces", "--json").json["error"]
+    assert "no traces" in run("report", first, "--traces", "--json").json["error"]

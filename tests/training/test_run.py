@@ -1,6 +1,8 @@
 import json
+import random
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -126,25 +128,55 @@ def test_limits_below_the_oracle_stop_a_run_before_it_trains(domain: str, tmp_pa
     assert not (tmp_path / "metrics.jsonl").exists()
 
 
-@pytest.mark.slow
-def test_kill_minus_nine_and_the_same_command_end_at_the_same_weights(domain: str, tmp_path: Path):
-    recipe = tmp_path / "run.yaml"
-    recipe.write_text(dump_config(config(domain)))
+@pytest.fixture(scope="module")
+def killable(domain: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with a recipe and `whole`, its run that nothing kills."""
+    folder = tmp_path_factory.mktemp("killable")
+    (folder / "run.yaml").write_text(dump_config(config(domain)))
+    assert started(folder, folder / "whole", "0").wait() == 0
+    return folder
 
-    def start(folder: str, kill_at: int = 0) -> int:
-        command = [sys.executable, str(Path(__file__).parent / "run_fever.py"), str(recipe), str(tmp_path / folder)]
-        return subprocess.run([*command, str(kill_at)], check=False, capture_output=True).returncode
 
-    assert start("whole") == 0
-    assert start("killed", kill_at=3) == -9
-    assert [path.name for path in checkpoints(tmp_path / "killed" / "checkpoints")] == ["checkpoint-2"]
-    assert start("killed") == 0
-    expected, got = (load_file(tmp_path / name / "model" / "model.safetensors") for name in ("whole", "killed"))
+def started(folder: Path, run_dir: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    script = str(Path(__file__).parent / "run_fever.py")
+    return subprocess.Popen(
+        [sys.executable, script, str(folder / "run.yaml"), str(run_dir), *arguments],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def assert_same_end(one: Path, other: Path) -> None:
+    expected, got = (load_file(path / "model" / "model.safetensors") for path in (one, other))
     assert expected.keys() == got.keys()
     assert all(torch.equal(tensor, got[name]) for name, tensor in expected.items())
-    teachers = [
-        torch.load(tmp_path / name / "checkpoints" / "checkpoint-4" / "healthgym.pt")["distill"]["teacher"]
-        for name in ("whole", "killed")
-    ]
+    states = [torch.load(path / "checkpoints" / "checkpoint-4" / "healthgym.pt") for path in (one, other)]
+    teachers = [state["distill"]["teacher"] for state in states]
     assert teachers[0]["updates"] == teachers[1]["updates"] == 4
     assert all(torch.equal(tensor, teachers[1]["weights"][name]) for name, tensor in teachers[0]["weights"].items())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [("3",), ("4", "while_saving"), ("2", "while_saving")])
+def test_kill_minus_nine_and_the_same_command_end_at_the_same_weights(
+    killable: Path, tmp_path: Path, arguments: tuple[str, ...]
+):
+    assert started(killable, tmp_path, *arguments).wait() == -9
+    left = [path.name for path in checkpoints(tmp_path / "checkpoints")]
+    assert left == ([] if arguments[0] == "2" else ["checkpoint-2"])
+    assert started(killable, tmp_path, "0").wait() == 0
+    assert_same_end(killable / "whole", tmp_path)
+
+
+@pytest.mark.slow
+def test_a_kill_at_a_random_moment_of_the_training_changes_nothing(killable: Path, tmp_path: Path):
+    whole = (killable / "whole" / "metrics.jsonl").read_text().splitlines()
+    seconds = sum(json.loads(line)["step_time"] for line in whole)
+    process = started(killable, tmp_path, "0")
+    while not (tmp_path / "start").exists():
+        assert process.poll() is None
+        time.sleep(0.02)
+    time.sleep(random.uniform(0.0, 2 * seconds))  # anywhere between the start and the end, saving included
+    process.kill()
+    assert process.wait() in (-9, 0)
+    assert started(killable, tmp_path, "0").wait() == 0
+    assert_same_end(killable / "whole", tmp_path)

@@ -1,0 +1,107 @@
+"""Episodes that run out of memory are sampled again with fewer at once."""
+
+import gc
+import logging
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import torch
+
+from healthgym.rollout import Trajectory
+from healthgym.training.demonstrations import Turns
+from healthgym.training.retrying import OutOfMemory
+from healthgym.training.rows import EpisodeRow
+from healthgym.training.source import EpisodeSource, OnEpisode
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+
+class ShrinkingSource:
+    """An episode source that halves `in_flight` when memory runs out, and stays there.
+
+    The number in flight changes nothing about what is sampled, so the episodes are those that would have been.
+
+    Args:
+        source: The source; one without `in_flight` cannot be helped, and its error is explained.
+    """
+
+    def __init__(self, source: EpisodeSource) -> None:
+        self.source: Any = source
+        self.shrinks = 0
+
+    def sample(
+        self, rows: Sequence[EpisodeRow], *, seed: int, hints: Sequence[str | None] | None = None
+    ) -> list[Trajectory | None]:
+        """As `EpisodeSource.sample`.
+
+        Raises:
+            OutOfMemory: A single episode does not fit.
+        """
+
+        def sample(in_flight: int) -> list[Trajectory | None]:
+            if in_flight < now:
+                self.shrinks += 1
+                self.source.in_flight = in_flight
+            made: list[Trajectory | None] = self.source.sample(rows, seed=seed, hints=hints)
+            return made
+
+        now = min(getattr(self.source, "in_flight", 1), len(rows))
+        return with_fewer(sample, now)
+
+    def scripted(self, plans: Sequence[tuple[str, Turns]]) -> list[Trajectory]:
+        """As `EpisodeSource.scripted`."""
+        made: list[Trajectory] = self.source.scripted(plans)
+        return made
+
+    @contextmanager
+    def telling(self, on_episode: OnEpisode | None, total: int) -> Iterator[None]:
+        """Tell how many of `total` episodes are finished while they are sampled, where the source says so."""
+        if on_episode is None or not hasattr(self.source, "on_trajectory"):
+            yield
+            return
+        before, done = self.source.on_trajectory, 0
+
+        def tell(trajectory: Trajectory) -> None:
+            nonlocal done
+            done += 1
+            if before is not None:
+                before(trajectory)
+            on_episode(min(done, total), total)
+
+        self.source.on_trajectory = tell
+        on_episode(0, total)
+        try:
+            yield
+        finally:
+            self.source.on_trajectory = before
+
+    def metrics(self) -> dict[str, float]:
+        """Return what a step's row says about sampling."""
+        found = {"robust/rollout_oom_total": float(self.shrinks)}
+        in_flight = getattr(self.source, "in_flight", None)
+        return found if in_flight is None else {**found, "robust/in_flight": float(in_flight)}
+
+
+def with_fewer(sample: Callable[[int], T], in_flight: int) -> T:
+    """Return what `sample(in_flight)` returns, halving the number as long as memory runs out.
+
+    Raises:
+        OutOfMemory: It ran out with one in flight.
+    """
+    while True:
+        try:
+            return sample(in_flight)
+        except torch.OutOfMemoryError as error:
+            reason = str(error).splitlines()[0]
+        if in_flight <= 1:
+            raise OutOfMemory(
+                f"Out of memory while sampling ({reason}), with one episode in flight. Lower "
+                "rollout.max_completion_tokens or rollout.max_context, or take a smaller model."
+            )
+        in_flight //= 2
+        logger.warning("out of memory while sampling (%s); going on with %d episodes in flight", reason, in_flight)
+        gc.collect()
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
