@@ -6,7 +6,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
-from healthgym.diagnostics.episodes import traced_groups
+from healthgym.diagnostics.episodes import Comparison, traced_groups
 from healthgym.diagnostics.run import Run, RunFolderError
 
 MAX_EPISODES = 400
@@ -21,7 +21,8 @@ def write_traces(run_dir: str | Path, out: str | Path | None = None) -> Path:
     """
     run = Run.load(run_dir)
     notes: list[str] = []
-    files_shown, left = [], MAX_EPISODES
+    files_shown: list[tuple[str, list[Comparison]]] = []
+    left = MAX_EPISODES
     for file in reversed(run.traces):
         groups = traced_groups(file, notes)
         count = sum(len(group.episodes) for group in groups)

@@ -74,7 +74,7 @@ def test_validate_exits_with_1_when_a_task_cannot_be_solved(run, tmp_path):
 
 def test_new_writes_files_and_says_what_to_do_next(run, tmp_path):
     made = run("new", "domain", tmp_path / "wound_care", "--json").json
-    assert len(made["written"]) == 5 and made["next"].startswith("healthgym validate ")
+    assert len(made["written"]) == 6 and made["next"].startswith("healthgym validate ")
     assert run("new", "tool", "read_age", "--domain", tmp_path / "wound_care").code == 0
     assert run("new", "domain", tmp_path / "Wound").code == 2
 
