@@ -10,6 +10,7 @@ from typing import Any
 from accelerate import PartialState
 
 from healthgym.rollout import Trajectory
+from healthgym.rollout.policy import Counted
 from healthgym.tasks import Suite, load_suite
 from healthgym.training.arguments import rows_needed, trl_arguments
 from healthgym.training.assembly import (
@@ -104,6 +105,9 @@ def train(
             rows = plan_rows(task_ids, switch.hint.probe_tasks, seed=mix_seed(config.seed, "probe rows"))
             switch.before_training(rows, folder.path / "hint_probe.json" if folder.writes else None)
     trainer, log = _trainer(config, folder, model, tokenizer, source, distill, task_ids, on_step, processes)
+    policy = getattr(source, "policy", None)
+    if isinstance(policy, Counted):
+        log.measures.append(lambda step: policy.counters())
     if evaluate is not None and config.eval.every:
         log.measures.append(lambda step: evaluate(model, tokenizer, step) if step % config.eval.every == 0 else {})
     if switch is not None:
@@ -227,6 +231,7 @@ def _trainer(
         on_episodes=keep_traces,
         callbacks=[log],
         keep=config.checkpoint.keep,
+        corrects_engine=config.rollout.engine == "vllm",
     )
     return trainer, log
 

@@ -54,6 +54,8 @@ class EpisodeTrainer(GRPOTrainer):
         on_episodes: Called with the step and the trajectories of this process.
         callbacks: More callbacks for transformers' trainer.
         keep: Checkpoints kept.
+        corrects_engine: The episodes come from an engine of its own arithmetic: weight each token by the trainer's
+            probability over the engine's, truncated as `args` say.
     """
 
     def __init__(
@@ -69,6 +71,7 @@ class EpisodeTrainer(GRPOTrainer):
         on_episodes: Callable[[int, Sequence[Trajectory]], None] | None = None,
         callbacks: Sequence[TrainerCallback] = (),
         keep: int = 2,
+        corrects_engine: bool = False,
     ) -> None:
         self.keep = keep
         self.collect, self.shaping, self.distill, self.on_episodes = collect, shaping, distill, on_episodes
@@ -89,6 +92,10 @@ class EpisodeTrainer(GRPOTrainer):
             )
         self.remove_callback(PrinterCallback)
         self.add_callback(_StepCallback(self))
+        if corrects_engine:
+            # TRL corrects between engine and trainer only where it believes the engine to be its own, and would then
+            # push weights into that before each rollout; ours fetches them itself.
+            self.use_vllm, self.vllm_generation, self._last_loaded_step = True, _SyncsItself(), -1
 
     def rollout(self, prompts: Sequence[str]) -> dict[str, Any]:
         """Make the episodes of this process and hand their tokens to TRL."""
@@ -102,6 +109,8 @@ class EpisodeTrainer(GRPOTrainer):
                 "Every episode of this step failed in the infrastructure: see the rollout engine's log"
             )
         has_logprobs = all(trajectory.logprobs is not None for trajectory in made)
+        if self.use_vllm and not has_logprobs:
+            raise HealthgymError("Episodes came without log-probabilities, which the correction for the engine needs")
         end = self.processing_class.eos_token_id
         # A failed episode needs tokens to keep its place in the batch; its mask is 0 and its reward None.
         blank: dict[str, Any] = {"prompt_ids": [end], "completion_ids": [end], "env_mask": [0], "logprobs": [0.0]}
@@ -281,6 +290,13 @@ def _entry(trajectory: Trajectory, has_logprobs: bool) -> dict[str, Any]:
         "env_mask": list(trajectory.completion_mask),
         "logprobs": list(trajectory.logprobs) if has_logprobs and trajectory.logprobs is not None else [],
     }
+
+
+class _SyncsItself:
+    """What TRL takes for its engine: ours takes the weights by itself before each batch of episodes."""
+
+    def sync_weights(self) -> None:
+        """Nothing is left to do."""
 
 
 class _StepCallback(TrainerCallback):
