@@ -35,7 +35,9 @@ class ServerEngine:
         self.urls, self.timeout_s = [url.rstrip("/") for url in urls], timeout_s
         for url in self.urls:
             if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
-                raise ConfigError(f"rollout.vllm.urls: {url!r} is no address; expected something like http://127.0.0.1:8000")
+                raise ConfigError(
+                    f"rollout.vllm.urls: {url!r} is no address; expected something like http://127.0.0.1:8000"
+                )
         self.name = "vllm"
         self.context_limit = 0
         self._models: dict[str, str] = {}
@@ -226,4 +228,6 @@ def _written(key: str, answer: Mapping[str, Any]) -> Written | Failed:
     if choice["finish_reason"] not in ("stop", "length"):
         return Failed(key, f"vLLM ended the request with {choice['finish_reason']!r}")
     details = answer["usage"].get("prompt_tokens_details") or {}
-    return Written(key, choice["token_ids"], choice["logprobs"]["token_logprobs"], int(details.get("cached_tokens") or 0))
+    return Written(
+        key, choice["token_ids"], choice["logprobs"]["token_logprobs"], int(details.get("cached_tokens") or 0)
+    )

@@ -179,7 +179,9 @@ class VLLMPolicy:
                 f"{error}\nThe vLLM engine has died after {self.restarted} restarts; rollout.vllm.restarts allows no more."
             ) from error
         self.restarted += 1
-        logger.warning("%s\nRestart %d of %d; %d turns are asked again", error, self.restarted, self.restarts, len(self._pending))
+        logger.warning(
+            "%s\nRestart %d of %d; %d turns are asked again", error, self.restarted, self.restarts, len(self._pending)
+        )
         self._is_started = False
         with suppress(EngineDied):
             self.engine.start()

@@ -116,7 +116,7 @@ class VLLM(Section):
     enforce_eager: bool = False
     """Start a colocated engine without compiling: sooner ready, slower after."""
     sync: Literal["auto", "weights", "adapter"] = "auto"
-    """Push merged weights, or LoRA adapters alone; auto pushes adapters where model.lora is set."""
+    """Push merged weights, or LoRA adapters alone; auto pushes adapters where model.lora is set and teacher.rank_factor is 1."""
     sleep: bool = False
     """A colocated engine gives its GPU memory back while the trainer updates."""
     restarts: Steps = 3

@@ -36,7 +36,13 @@ def vllm_policy(config: RunConfig, model: Any, tokenizer: Any, *, max_context: i
     settings, processes = config.rollout.vllm, PartialState()
     if config.model.lora is None and settings.sync == "adapter":
         raise ConfigError("rollout.vllm.sync adapter needs model.lora; without adapters there are only whole weights")
-    adapters_only = config.model.lora is not None and settings.sync != "weights"
+    # An averaged product is refactored at twice the rank: an adapter of another shape than the run's.
+    reshaped = config.teacher is not None and config.teacher.rank_factor > 1
+    if reshaped and settings.sync == "adapter":
+        raise ConfigError(
+            "rollout.vllm.sync adapter cannot carry a teacher of teacher.rank_factor 2. Set sync: weights or auto."
+        )
+    adapters_only = config.model.lora is not None and settings.sync != "weights" and not reshaped
     weights = ModelWeights(model, DTYPES[settings.dtype or config.model.dtype])
     scratch = scratch_folder()
     engine: Engine

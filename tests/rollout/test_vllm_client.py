@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -188,7 +189,7 @@ def test_a_refused_turn_fails_alone_and_a_broken_server_is_dead(server: Server, 
 def test_a_server_without_the_switches_for_weights_is_told_apart(server: Server, tmp_path: Path):
     engine = started(server)
     server.answers["/collective_rpc"] = (404, {})
-    with pytest.raises(HealthgymError, match="cannot take weights.*healthgym vllm-serve"):
+    with pytest.raises(HealthgymError, match=r"cannot take weights.*healthgym vllm-serve"):
         engine.serving()
 
 
@@ -204,7 +205,7 @@ def test_a_server_that_hangs_up_is_dead():
 
 def test_the_server_listens_on_this_machine_alone_unless_told_otherwise():
     command = server_command(ServerSettings(model="m", lora_rank=20, kv_cache_gb=0.5), ["--seed", "3"])
-    given = dict(zip(command, command[1:], strict=False))
+    given = dict(pairwise(command))
     assert given["--host"] == "127.0.0.1" and given["--logprobs-mode"] == "processed_logprobs"
     assert given["--max-lora-rank"] == "32" and given["--kv-cache-memory-bytes"] == str(2**29)
     assert command[-2:] == ["--seed", "3"]

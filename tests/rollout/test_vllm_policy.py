@@ -89,8 +89,16 @@ def scripted(tmp_path: Path, **options: Any) -> tuple[VLLMPolicy, ScriptedEngine
 def test_a_turn_carries_its_own_seed_and_comes_back_whole(tmp_path: Path):
     policy, engine, _ = scripted(tmp_path)
     made = write(policy, [request(4, seed=40), request(5, seed=50)])
-    assert (made[4].token_ids, made[4].logprobs, made[4].message, made[4].clipped) == ([42, END], [-1.0, -2.0], "42", False)
-    assert [(one.seed, one.max_tokens, one.sampling["temperature"]) for one in engine.asked] == [(40, 16, 0.7), (50, 16, 0.7)]
+    assert (made[4].token_ids, made[4].logprobs, made[4].message, made[4].clipped) == (
+        [42, END],
+        [-1.0, -2.0],
+        "42",
+        False,
+    )
+    assert [(one.seed, one.max_tokens, one.sampling["temperature"]) for one in engine.asked] == [
+        (40, 16, 0.7),
+        (50, 16, 0.7),
+    ]
     assert policy.counters() | {"engine/sync_seconds": 0} == {
         "engine/sampled_tokens": 4, "engine/prompt_tokens": 96, "engine/cached_tokens": 6, "engine/restarts": 0,
         "engine/weight_syncs": 1, "engine/sync_seconds": 0,

@@ -28,7 +28,15 @@ STEPS = 4
 
 
 def config(domain: str, *, lora: bool = False, **vllm: Any) -> RunConfig:
-    tiny = {"layers": 1, "hidden_size": 64, "intermediate_size": 128, "heads": 2, "kv_heads": 1, "vocab_size": 600, "max_positions": 512}
+    tiny = {
+        "layers": 1,
+        "hidden_size": 64,
+        "intermediate_size": 128,
+        "heads": 2,
+        "kv_heads": 1,
+        "vocab_size": 600,
+        "max_positions": 512,
+    }
     return make_config(
         {
             "preset": "tt_opd",

@@ -54,7 +54,9 @@ def test_a_server_needs_no_vllm_here_and_gets_the_weights_from_the_main_process(
     assert policy.end_ids == (tokenizer.eos_token_id,) and not policy.sync.adapters_only
     adapted: Any = engine_policy(config(lora=True, **settings), make_model(tokenizer, lora=True), tokenizer)
     assert adapted.sync.adapters_only
-    merged: Any = engine_policy(config(lora=True, sync="weights", **settings), make_model(tokenizer, lora=True), tokenizer)
+    merged: Any = engine_policy(
+        config(lora=True, sync="weights", **settings), make_model(tokenizer, lora=True), tokenizer
+    )
     assert not merged.sync.adapters_only
     for one in (policy, adapted, merged):
         one.close()
