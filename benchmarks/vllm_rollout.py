@@ -47,7 +47,10 @@ def main() -> None:
             "rollout": {
                 "engine": "vllm",
                 "in_flight": arguments.in_flight,
-                "vllm": {"enforce_eager": arguments.eager, **({} if torch.cuda.is_available() else {"kv_cache_gb": 0.5})},
+                "vllm": {
+                    "enforce_eager": arguments.eager,
+                    **({} if torch.cuda.is_available() else {"kv_cache_gb": 0.5}),
+                },
             },
         }
     )

@@ -34,6 +34,7 @@ class VLLMPolicy:
         sampling: How tokens are drawn.
         restarts: How often a dead engine is revived before the run gives up.
         sleeps: Give the accelerator's memory back between batches of episodes.
+        wait_for_everyone: Returns once every process that shares the engine has called it.
     """
 
     def __init__(
@@ -46,11 +47,12 @@ class VLLMPolicy:
         sampling: Sampling | None = None,
         restarts: int = 3,
         sleeps: bool = False,
+        wait_for_everyone: Callable[[], None] = lambda: None,
     ) -> None:
         self.engine, self.sync, self.tokenizer = engine, sync, tokenizer
         self.end_ids = tuple(sorted(end_ids))
         self.sampling, self.restarts, self.sleeps = sampling or Sampling(), restarts, sleeps
-        self.name = engine.name
+        self.wait_for_everyone, self.name = wait_for_everyone, engine.name
         self.sampled_tokens = 0
         """Tokens sampled so far."""
         self.prompt_tokens = 0
@@ -71,11 +73,21 @@ class VLLMPolicy:
         """Make the engine serve the trainer's weights. Where several processes share a server, all must call it.
 
         Raises:
-            HealthgymError: The engine serves other weights than the trainer's.
+            HealthgymError: The engine serves other weights than the trainer's, or does not start.
         """
-        if not self._open:
-            self._guarded(self._bring_up)
-            self._is_prepared = True
+        if self._open:
+            return
+        if not self._is_started:
+            self._start()
+        if self._is_asleep:
+            self._guarded(self.engine.wake)
+            self._is_asleep = False
+        self.sync.publish()
+        self.wait_for_everyone()  # until no process samples with the old weights
+        self._guarded(self.sync.load)
+        self.wait_for_everyone()
+        self._guarded(self.sync.check)
+        self._is_prepared = True
 
     def submit(self, request: TurnRequest) -> None:
         """Queue one turn.
@@ -145,7 +157,7 @@ class VLLMPolicy:
             "engine/prompt_tokens": float(self.prompt_tokens),
             "engine/cached_tokens": float(self.cached_tokens),
             "engine/restarts": float(self.restarted),
-            "engine/weight_syncs": float(self.sync.pushed),
+            "engine/weight_loads": float(self.sync.loads),
             "engine/sync_seconds": self.sync.seconds,
         }
 
@@ -155,15 +167,10 @@ class VLLMPolicy:
         self.sync.close()
         self._is_started = self._is_prepared = False
 
-    def _bring_up(self) -> None:
-        if not self._is_started:
-            self.engine.start()
-            self.sync.engine_is_new()
-            self._is_started, self._is_asleep = True, False
-        if self._is_asleep:
-            self.engine.wake()
-            self._is_asleep = False
-        self.sync.run()
+    def _start(self) -> None:
+        self.engine.start()
+        self.sync.engine_is_new()
+        self._is_started, self._is_asleep = True, False
 
     def _guarded(self, action: Callable[[], Result]) -> Result:
         """Run something that needs the engine; when the engine dies, revive it and run that again."""
@@ -174,22 +181,27 @@ class VLLMPolicy:
                 self._revive(error)
 
     def _revive(self, error: EngineDied) -> None:
-        if self.restarted >= self.restarts:
-            raise EngineDied(
-                f"{error}\nThe vLLM engine has died after {self.restarted} restarts; rollout.vllm.restarts allows no more."
-            ) from error
-        self.restarted += 1
-        logger.warning(
-            "%s\nRestart %d of %d; %d turns are asked again", error, self.restarted, self.restarts, len(self._pending)
-        )
-        self._is_started = False
-        with suppress(EngineDied):
-            self.engine.start()
-            self.sync.engine_is_new()
-            self._is_started, self._is_asleep = True, False
-            self.sync.again()
-            for _, generate in self._pending.values():
-                self.engine.generate(generate)
+        """Start the engine again, give it the weights, and ask again for the turns it owes."""
+        while True:
+            if self.restarted >= self.restarts:
+                raise EngineDied(
+                    f"{error}\nThe vLLM engine died again after {self.restarted} restarts, and rollout.vllm.restarts allows "
+                    "no more."
+                ) from error
+            self.restarted += 1
+            logger.warning("%s", error)
+            logger.warning(
+                "Restart %d of %d; %d turns are asked again", self.restarted, self.restarts, len(self._pending)
+            )
+            try:
+                self._start()
+                self.sync.load(always=True)
+                for _, generate in self._pending.values():
+                    self.engine.generate(generate)
+            except EngineDied as again:
+                error = again
+            else:
+                return
 
     def _result(self, request: TurnRequest, one: Written | Failed) -> TurnResult:
         if isinstance(one, Failed):

@@ -1,15 +1,15 @@
 """Keeps the weights an engine serves those of the model in training, and proves it."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from healthgym.errors import HealthgymError
-from healthgym.rollout.vllm_messages import Adapter, Engine
+from healthgym.rollout.vllm_messages import Adapter, Engine, EngineDied
 from healthgym.rollout.weight_folder import WeightFolder
 from healthgym.rollout.weights import ModelWeights, combined, tensor_digest
 
@@ -18,16 +18,16 @@ TOLERANCE = {torch.float32: 0.01, torch.bfloat16: 0.3}
 """Largest mean difference, in nats a token, between engine and trainer on the probe, by the dtype they compute in."""
 
 
-def _alone() -> None:
-    """One process has nobody to wait for."""
+BASE = "base"
+"""Version of a frozen base that adapters lie on."""
 
 
 class WeightSync:
-    """Pushes a model's weights into an engine when they have changed, and checks what the engine serves.
+    """Publishes a model's weights when they have changed, has an engine load them, and checks what it serves.
 
     Three checks, each a loud error: the engine received the tensors that were sent (digests); it still serves the version
-    last pushed, so nobody else has pushed in between; and it gives a fixed token sequence the log-probabilities that the
-    trainer gives it, so what it computes with is what it received.
+    last given to it, so nobody else has pushed in between; and it gives a fixed token sequence the log-probabilities that
+    the trainer gives it, so what it computes with is what it received.
 
     Args:
         engine: The engine.
@@ -35,124 +35,138 @@ class WeightSync:
         folder: Where versions are published; trainer and engine both see it.
         adapters_only: Push LoRA adapters alone, the frozen base once.
         pushes: Whether this process pushes; of those that share a server one does, and all check.
-        wait_for_everyone: Returns once every process that shares the server has called it.
     """
 
     def __init__(
-        self,
-        engine: Engine,
-        weights: ModelWeights,
-        folder: Path,
-        *,
-        adapters_only: bool = False,
-        pushes: bool = True,
-        wait_for_everyone: Callable[[], None] = _alone,
+        self, engine: Engine, weights: ModelWeights, folder: Path, *, adapters_only: bool = False, pushes: bool = True
     ) -> None:
-        self.engine, self.weights, self.folder = engine, weights, WeightFolder(folder)
-        self.adapters_only, self.pushes, self.wait_for_everyone = adapters_only, pushes, wait_for_everyone
+        self.engine, self.weights, self.pushes, self.adapters_only = engine, weights, pushes, adapters_only
+        self.whole, self.adapters = WeightFolder(folder / "whole"), WeightFolder(folder / "adapters")
         self.adapter: Adapter | None = None
         """The adapter that requests name; None when whole weights are pushed."""
-        self.pushed = 0
-        """How often weights were pushed."""
+        self.loads = 0
+        """How often the engine was given weights."""
         self.seconds = 0.0
-        """Time spent on it."""
-        self._version: str | None = None  # what this process last knew the engine to serve
+        """Time spent on publishing and loading."""
+        self._wanted = ""  # the trainer's weights
+        self._given: str | None = None  # what this process last gave the engine
+        self._published: tuple[Path, str] | None = None  # whole weights on disk, and their digest
+        self._is_adapter_loaded = False
 
     def engine_is_new(self) -> None:
         """Forget what the engine served: it has just been started."""
-        self._version, self.adapter = None, None
+        self._given, self._is_adapter_loaded = None, False
 
-    def run(self) -> None:
-        """Bring the engine to the trainer's weights as they are now.
+    def publish(self) -> None:
+        """Note the trainer's weights as they are now, and write them out when they have changed.
 
-        Raises:
-            HealthgymError: The engine serves other weights than it should; names both.
+        Where processes hold parts of the weights, all must call it.
         """
-        self.wait_for_everyone()  # until no process is sampling with the old weights
-        started, version = time.perf_counter(), self.weights.fingerprint()
-        if self.adapters_only:
-            if self.pushes:
-                self._push_adapter(version)
+        started, wanted = time.perf_counter(), self.weights.fingerprint()
+        if wanted != self._wanted:
+            self._wanted = wanted
+            if self.adapters_only:
+                self._publish_adapter()
+            elif self.pushes:
+                self._published = self._write(self.weights.named())
             else:
-                self.adapter = Adapter(version, 0, "")
-            self.wait_for_everyone()
-        else:
-            served = self.engine.serving().version
-            if self._version is not None and served != self._version:
-                raise HealthgymError(
-                    f"The engine serves weights {served or 'of its own'}, but this run last gave it {self._version}: "
-                    "another run pushes to the same engine. Give each run a server of its own."
-                )
-            if self.pushes and served != version:
-                self._push(version)
-            self.wait_for_everyone()
-            self._check_version(version)
-        self._version = version
+                self._published = None
+                if self.weights.is_sharded:  # the process that pushes gathers the parts
+                    for _ in self.weights.named():
+                        pass
         self.seconds += time.perf_counter() - started
 
-    def again(self) -> None:
-        """Give the weights to an engine that was revived while other processes go on."""
-        version = self.weights.fingerprint()
-        if self.adapters_only:
-            self._push_adapter(version)
-        elif self.engine.serving().version != version:
-            self._push(version)
-        self._version = version
+    def load(self, *, always: bool = False) -> None:
+        """Have the engine load what was published, unless it serves that already.
+
+        Args:
+            always: Also in a process that does not push: an engine that was revived needs weights from whoever notices.
+
+        Raises:
+            HealthgymError: Another run pushes to the engine, or it does not serve what it was given.
+        """
+        if not (self.pushes or always):
+            return
+        started, served = time.perf_counter(), self.engine.serving().version
+        if self._given is not None and served not in ("", self._given):  # empty: it was started again in between
+            raise HealthgymError(
+                f"The engine serves weights {served}, but this run last gave it {self._given}: another run pushes to the "
+                "same engine. Give each run a server of its own."
+            )
+        expected = BASE if self.adapters_only else self._wanted
+        if served != expected:
+            self._load_whole(expected)
+            self._is_adapter_loaded = False
+        if self.adapters_only and not self._is_adapter_loaded:
+            assert self.adapter is not None
+            self.engine.use_adapter(self.adapter)
+            self._is_adapter_loaded = True
+            self.loads += 1
+            self._probe()
+        self._given = expected
+        self.seconds += time.perf_counter() - started
+
+    def check(self) -> None:
+        """Raise HealthgymError, naming both, when the engine serves other weights than the trainer's."""
+        served, expected = self.engine.serving().version, BASE if self.adapters_only else self._wanted
+        if served != expected:
+            raise HealthgymError(
+                f"The engine serves weights {served or 'of its own'}, but the trainer's are {expected}: they were not "
+                "pushed, or another run pushes to the same engine."
+            )
 
     def close(self) -> None:
         """Delete what was published."""
-        self.folder.remove()
+        self.whole.remove()
+        self.adapters.remove()
 
-    def _push(self, version: str) -> None:
-        self._load(self.weights.named(), version)
-        self._probe(version)
+    def _publish_adapter(self) -> None:
+        if self.adapter is None and self.pushes:
+            self._published = self._write(self.weights.frozen())
+        number = 1 if self.adapter is None else self.adapter.number + 1
+        folder = self.adapters.publish_with(self.weights.save_adapter)
+        self.adapter, self._is_adapter_loaded = Adapter(self._wanted, number, str(folder)), False
 
-    def _load(self, named: Any, version: str) -> None:
+    def _write(self, named: Iterable[tuple[str, Tensor]]) -> tuple[Path, str]:
         sent: list[str] = []
 
-        def watched() -> Any:
+        def watched() -> Iterator[tuple[str, Tensor]]:
             for name, tensor in named:
                 sent.append(tensor_digest(name, tensor))
                 yield name, tensor
 
-        served = self.engine.load(self.folder.publish(watched()), version)
-        self.pushed += 1
-        if served.received != combined(sent):
+        return self.whole.publish(watched()), combined(sent)
+
+    def _load_whole(self, version: str) -> None:
+        if self._published is None:  # in a process that does not push, for an engine that was revived
+            if self.weights.is_sharded:
+                raise EngineDied(
+                    "The vLLM server came back without weights, which are sharded over the processes and cannot be gathered "
+                    "in the middle of a batch. Run the same command again: it continues from the last checkpoint."
+                )
+            self._published = self._write(self.weights.frozen() if self.adapters_only else self.weights.named())
+        folder, sent = self._published
+        received = self.engine.load(folder, version).received
+        self.loads += 1
+        if received != sent:
             raise HealthgymError(
-                f"The engine received weights with digest {served.received}, but {combined(sent)} were sent: trainer and "
-                f"engine do not see the same files under {self.folder.root}."
+                f"The engine received weights with digest {received}, but {sent} were sent: trainer and engine do not see "
+                f"the same files under {folder}."
             )
+        if not self.adapters_only:
+            self._probe()
 
-    def _push_adapter(self, version: str) -> None:
-        if self.adapter is not None and self.adapter.name == version:
-            return
-        if self.adapter is None:
-            self._load(self.weights.frozen(), "base")
-        self.pushed += 1
-        adapter = Adapter(version, self.pushed, str(self.folder.publish_with(self.weights.save_adapter)))
-        self.engine.use_adapter(adapter)
-        self.adapter = adapter
-        self._probe(version)
-
-    def _check_version(self, version: str) -> None:
-        served = self.engine.serving().version
-        if served != version:
-            raise HealthgymError(
-                f"The engine serves weights {served or 'of its own'}, but the trainer's are {version}: they were not "
-                "pushed, or another run pushes to the same engine."
-            )
-
-    def _probe(self, version: str) -> None:
+    def _probe(self) -> None:
         """Compare log-probabilities on a fixed sequence; sharded models are left to the check of sampled tokens."""
         if self.weights.is_sharded:
             return
         size = self.weights.base.config.get_text_config().vocab_size
         ids = np.random.default_rng(0).integers(0, size, PROBE_TOKENS).tolist()
-        expected = self.weights.score(ids)
-        gap = float(np.abs(np.asarray(self.engine.score(ids, self.adapter)) - expected).mean())
-        if not gap <= TOLERANCE[self.weights.dtype]:
+        gap = float(np.abs(np.asarray(self.engine.score(ids, self.adapter)) - self.weights.score(ids)).mean())
+        allowed = TOLERANCE[self.weights.dtype]
+        if not gap <= allowed:
             raise HealthgymError(
-                f"The engine says it serves weights {version}, but on {PROBE_TOKENS} fixed tokens its log-probabilities "
-                f"differ from the trainer's by {gap:.3f} nats a token ({TOLERANCE[self.weights.dtype]} allowed): it "
-                "computes with other weights, or in another way."
+                f"The engine says it serves weights {self._wanted}, but on {PROBE_TOKENS} fixed tokens its log-probabilities "
+                f"differ from the trainer's by {gap:.3f} nats a token ({allowed} allowed): it computes with other weights, "
+                "or in another way."
             )

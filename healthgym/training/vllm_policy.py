@@ -52,9 +52,8 @@ def vllm_policy(config: RunConfig, model: Any, tokenizer: Any, *, max_context: i
         engine = ServerEngine(settings.urls, timeout_s=settings.timeout_s)
         folder = Path(settings.weights_folder) if settings.weights_folder else scratch
         sync = WeightSync(
-            engine, weights, folder / "weights", adapters_only=adapters_only, pushes=processes.is_main_process,
-            wait_for_everyone=processes.wait_for_everyone,
-        )  # fmt: skip
+            engine, weights, folder / "weights", adapters_only=adapters_only, pushes=processes.is_main_process
+        )
     else:
         if settings.tensor_parallel_size > 1 and processes.num_processes > 1:
             raise ConfigError(
@@ -79,6 +78,7 @@ def vllm_policy(config: RunConfig, model: Any, tokenizer: Any, *, max_context: i
         sampling=Sampling(temperature=config.rollout.temperature),
         restarts=settings.restarts,
         sleeps=settings.sleep,
+        wait_for_everyone=processes.wait_for_everyone if settings.mode == "server" else lambda: None,
     )
 
 

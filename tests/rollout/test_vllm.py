@@ -64,10 +64,10 @@ def test_after_an_update_the_engine_says_what_the_trainer_says(engine: Colocated
     policy = on(engine, model, temperature)
     before = assert_agrees(policy, model, temperature)
     assert assert_agrees(policy, model, temperature) == before  # a turn's own seed, and no push
-    assert policy.sync.pushed == 1
+    assert policy.sync.loads == 1
     optimiser_step(model)
     after = assert_agrees(policy, model, temperature)
-    assert after != before and policy.sync.pushed == 2
+    assert after != before and policy.sync.loads == 2
 
 
 def test_merged_adapters_follow_as_whole_weights(engine: ColocatedEngine):
@@ -147,10 +147,10 @@ def test_adapters_alone_follow_on_a_base_that_is_sent_once():
     engine = start(model, enable_lora=True, max_loras=2, max_lora_rank=8)
     policy = on(engine, model, adapters_only=True)
     before = assert_agrees(policy, model)
-    assert policy.sync.pushed == 2  # the base and the first adapter
+    assert policy.sync.loads == 2  # the base and the first adapter
     optimiser_step(model)
     assert assert_agrees(policy, model) != before
-    assert policy.sync.pushed == 3
+    assert policy.sync.loads == 3
     policy.close()
 
 

@@ -101,7 +101,7 @@ def test_a_turn_carries_its_own_seed_and_comes_back_whole(tmp_path: Path):
     ]
     assert policy.counters() | {"engine/sync_seconds": 0} == {
         "engine/sampled_tokens": 4, "engine/prompt_tokens": 96, "engine/cached_tokens": 6, "engine/restarts": 0,
-        "engine/weight_syncs": 1, "engine/sync_seconds": 0,
+        "engine/weight_loads": 1, "engine/sync_seconds": 0,
     }  # fmt: skip
 
 
@@ -130,7 +130,7 @@ def test_an_engine_that_keeps_dying_ends_the_run_with_its_last_words(tmp_path: P
     policy, engine, _ = scripted(tmp_path, restarts=1)
     engine.deaths = 2
     policy.submit(request(1))
-    with pytest.raises(EngineDied, match=r"out of memory\n.*died after 1 restarts"):
+    with pytest.raises(EngineDied, match=r"out of memory\n.*died again after 1 restarts"):
         policy.poll()
 
 
@@ -180,12 +180,31 @@ def test_weights_of_another_run_are_named_beside_ours(tmp_path: Path):
 def test_a_process_that_does_not_push_waits_and_checks(tmp_path: Path):
     waited: list[int] = []
     engine, weights = ScriptedEngine(), ModelWeights(tiny_model(), torch.float32)
-    sync = WeightSync(engine, weights, tmp_path, pushes=False, wait_for_everyone=lambda: waited.append(1))
+    sync = WeightSync(engine, weights, tmp_path, pushes=False)
+    policy = VLLMPolicy(engine, sync, Words(), end_ids=[END], wait_for_everyone=lambda: waited.append(1))
     with pytest.raises(HealthgymError, match="serves weights of its own, but the trainer's are"):
-        sync.run()
-    assert len(waited) == 2 and engine.calls == []
+        policy.prepare()
+    assert len(waited) == 2 and engine.calls == ["start"]
     engine.served = Served(weights.fingerprint(), "")
-    sync.run()
+    policy.prepare()
+
+
+def test_whoever_notices_a_death_gives_the_weights_again(tmp_path: Path):
+    engine, weights = ScriptedEngine(), ModelWeights(tiny_model(), torch.float32)
+    policy = VLLMPolicy(engine, WeightSync(engine, weights, tmp_path, pushes=False), Words(), end_ids=[END])
+    engine.start()
+    engine.served = Served(weights.fingerprint(), "")
+    policy._is_started, engine.deaths = True, 1
+    assert write(policy, [request(1)])[1].token_ids == [3, END]
+    assert engine.calls == ["start", "start", "load"]
+
+
+def test_an_engine_started_again_between_batches_gets_the_weights_again(tmp_path: Path):
+    policy, engine, _ = scripted(tmp_path)
+    write(policy, [request(0)])
+    engine.served = Served()
+    write(policy, [request(0)])
+    assert engine.calls == ["start", "load", "load"]
 
 
 def test_a_prompt_that_fills_the_engine_is_refused(tmp_path: Path):

@@ -70,7 +70,7 @@ def assert_on_policy(run_dir: Path) -> None:
     ratios = [row["sampling/importance_sampling_ratio/mean"] for row in logged]
     assert ratios == pytest.approx([1.0] * STEPS, abs=1e-3)
     assert max(row["sampling/sampling_logp_difference/mean"] for row in logged) < 1e-3
-    assert logged[-1]["engine/weight_syncs"] >= STEPS
+    assert logged[-1]["engine/weight_loads"] >= STEPS
     assert logged[-1]["engine/cached_tokens"] > 0
 
 
