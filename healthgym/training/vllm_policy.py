@@ -65,10 +65,8 @@ def vllm_policy(config: RunConfig, model: Any, tokenizer: Any, *, max_context: i
         if adapters_only:
             assert config.model.lora is not None
             arguments |= {"enable_lora": True, "max_loras": 2, "max_lora_rank": lora_rank(config.model.lora.rank)}
-        device = getattr(model, "device", torch.device("cpu"))
-        engine = ColocatedEngine(
-            arguments, scratch, device_index=device.index if settings.tensor_parallel_size == 1 else None
-        )
+        own = processes.device.index if settings.tensor_parallel_size == 1 else None
+        engine = ColocatedEngine(arguments, scratch, device_index=own)
         sync = WeightSync(engine, weights, scratch / "weights", adapters_only=adapters_only)
     return VLLMPolicy(
         engine,
