@@ -12,8 +12,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from healthgym.rollout.vllm_messages import Adapter, EngineDied, Failed, Generate, Served, Written
-from healthgym.rollout.vllm_process import Call, Reply
+from healthgym.rollout.vllm_messages import Adapter, Call, EngineDied, Failed, Generate, Reply, Served, Written
 from healthgym.rollout.vllm_server import require_vllm
 
 LOG_TAIL_LINES = 15

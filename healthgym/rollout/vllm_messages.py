@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from healthgym.errors import HealthgymError
 
@@ -68,6 +68,22 @@ class Served:
 
     version: str = ""
     received: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A method of the engine to be run, answered by a `Reply` unless it is `abort`."""
+
+    method: str
+    arguments: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a `Call` returned, or the last words of an engine that is about to end."""
+
+    value: Any = None
+    error: str | None = None
 
 
 class Engine(Protocol):

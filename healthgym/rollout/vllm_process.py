@@ -10,27 +10,10 @@ import shutil
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
-from healthgym.rollout.vllm_messages import Adapter, Failed, Generate, Served, Written
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A method of the engine to be run, answered by a `Reply` unless it is `abort`."""
-
-    method: str
-    arguments: tuple[Any, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What a `Call` returned, or the last words of an engine that is about to end."""
-
-    value: Any = None
-    error: str | None = None
+from healthgym.rollout.vllm_messages import Adapter, Failed, Generate, Reply, Served, Written
 
 
 class SteppedEngine:
