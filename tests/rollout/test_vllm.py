@@ -81,16 +81,15 @@ def test_merged_adapters_follow_as_whole_weights(engine: ColocatedEngine):
 
 
 def test_attempts_at_one_task_share_the_cache_of_their_prompt_until_the_weights_change(engine: ColocatedEngine):
-    model = tiny_model(seed=4)
+    model, prompt = tiny_model(seed=4), [7 + 5 * i % 300 for i in range(150)]
     policy = on(engine, model)
-    write(policy, [request(0)])
+    write(policy, [request(0, prompt)])
     assert policy.cached_tokens == 0
-    write(policy, [request(key, seed=key) for key in range(1, 5)])
-    assert policy.cached_tokens >= 4 * 32  # of 48 prompt tokens, in whole blocks
-    cached = policy.cached_tokens
+    write(policy, [request(key, prompt, seed=key) for key in range(1, 5)])
+    assert policy.cached_tokens == 4 * 128  # of 150 prompt tokens, in whole blocks of 128
     optimiser_step(model)
-    write(policy, [request(0)])
-    assert policy.cached_tokens == cached
+    write(policy, [request(0, prompt)])
+    assert policy.cached_tokens == 4 * 128
 
 
 def test_requests_leave_as_they_finish_and_cancelled_ones_never_come_back(engine: ColocatedEngine):

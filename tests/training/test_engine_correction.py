@@ -47,7 +47,7 @@ def first_loss(folder: Path, gap: float | None, *, corrects: bool = True) -> tup
     own = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
     # The mean advantage of a group is zero, so weights alike on every token would go unseen: look at one sign alone.
     inputs["advantages"] = inputs["advantages"].abs() + 1
-    return float(trainer._compute_loss(trainer.model, inputs)), None if ratio is None else ratio[own]
+    return float(trainer._compute_loss(trainer.model, inputs).detach()), None if ratio is None else ratio[own]
 
 
 def _prompts(count: int) -> Sequence[dict[str, str]]:
