@@ -139,6 +139,17 @@ def test_an_untied_head_follows_too():
     policy.close()
 
 
+def test_a_tied_head_that_is_not_packed_anew_is_found_out():
+    # Only CPU kernels keep a packed copy; elsewhere the head follows by itself.
+    if torch.cuda.is_available():
+        pytest.skip("no packed weights on a GPU")
+    model = tiny_model()
+    policy = on(start(model, worker_extension_cls="vllm_stale.WeightsExtension"), model)
+    with pytest.raises(HealthgymError, match="differ from the trainer's by"):
+        policy.prepare()
+    policy.close()
+
+
 def test_adapters_alone_follow_on_a_base_that_is_sent_once():
     from peft import LoraConfig, get_peft_model
 
