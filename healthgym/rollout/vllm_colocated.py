@@ -1,5 +1,6 @@
 """Starts vLLM beside the trainer, on the same device, and talks to it."""
 
+import atexit
 import json
 import os
 import shutil
@@ -174,6 +175,8 @@ class ColocatedEngine:
 
 
 def scratch_folder() -> Path:
-    """Return a new temporary folder, in memory where the system offers that."""
+    """Return a new temporary folder, in memory where the system offers that, which goes when this process ends."""
     memory = Path("/dev/shm")
-    return Path(tempfile.mkdtemp(prefix="healthgym-", dir=memory if os.access(memory, os.W_OK) else None))
+    folder = Path(tempfile.mkdtemp(prefix="healthgym-", dir=memory if os.access(memory, os.W_OK) else None))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
