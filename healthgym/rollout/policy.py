@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +64,22 @@ class Policy(Protocol):
 
         Called once for every episode, when it ends as well.
         """
+
+
+@runtime_checkable
+class Prepared(Protocol):
+    """A policy with work to do before a batch of episodes, such as taking new weights.
+
+    Processes that share one engine call it the same number of times, also for a batch without episodes.
+    """
+
+    def prepare(self) -> None:
+        """Get ready for the next batch of episodes."""
+
+
+@runtime_checkable
+class Counted(Protocol):
+    """A policy that counts what it does, for the log of a run."""
+
+    def counters(self) -> Mapping[str, float]:
+        """Return totals since it was made."""

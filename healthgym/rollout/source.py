@@ -7,7 +7,7 @@ from healthgym.envs.episode import Episode
 from healthgym.envs.prompts import PromptProfile
 from healthgym.rewards import RewardConfig
 from healthgym.rollout.collect import Job, MakeEpisode, collect
-from healthgym.rollout.policy import Policy
+from healthgym.rollout.policy import Policy, Prepared
 from healthgym.rollout.scripted import PlannedPolicy, Turn
 from healthgym.rollout.template import ChatTemplate
 from healthgym.rollout.trajectory import Trajectory
@@ -103,6 +103,8 @@ class PolicySource:
             seed: With a row's place it seeds all sampling.
             hints: A user message of its own at the end of a row's prompt, or None.
         """
+        if isinstance(self.policy, Prepared):
+            self.policy.prepare()
         told = hints if hints is not None else [None] * len(rows)
         jobs = [Job(row.task_id, row.group, row.seed, hint) for row, hint in zip(rows, told, strict=True)]
         return collect(

@@ -79,7 +79,7 @@ class TransformersPolicy:
         self._base = _bare(model)
         self._config = self._base.config.get_text_config()
         _check_supported(self._base, self._config)
-        self.end_ids = frozenset(end_ids) or _end_ids(self._base, tokenizer)
+        self.end_ids = frozenset(end_ids) or turn_end_ids(self._base, tokenizer)
         self.name = f"transformers:{getattr(self._base.config, 'name_or_path', '') or self._config.model_type}"
         self.context_limit: int | None = getattr(self._config, "max_position_embeddings", None)
         self.sampled_tokens = 0
@@ -320,7 +320,7 @@ def _check_supported(model: Any, config: Any) -> None:
         )
 
 
-def _end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
+def turn_end_ids(model: Any, tokenizer: Any) -> frozenset[int]:
     """Return the EOS tokens of tokenizer and generation config. Raises ConfigError when there is none."""
     named = getattr(getattr(model, "generation_config", None), "eos_token_id", None)
     ids = {tokenizer.eos_token_id, *(named if isinstance(named, list | tuple) else [named])} - {None}

@@ -116,10 +116,50 @@ class Reward(Section):
     length: Length | None = None
 
 
+class VLLM(Section):
+    """Settings of the vLLM engine."""
+
+    mode: Literal["colocate", "server"] = "colocate"
+    """In a process beside the trainer on the same device, or behind the servers at `urls`."""
+    urls: tuple[str, ...] = ()
+    """Servers started with `healthgym vllm-serve`; all get the same weights, and turns are shared out among them."""
+    weights_folder: str | None = None
+    """Where weights pass from trainer to server: a folder both see under this path. None takes a temporary folder."""
+    dtype: Literal["float32", "bfloat16"] | None = None
+    """What a colocated engine computes in; None takes model.dtype."""
+    gpu_memory_utilization: Annotated[float, Field(gt=0.0, le=1.0)] = 0.3
+    """Share of the device's memory a colocated engine may take; the trainer needs the rest."""
+    kv_cache_gb: Positive | None = None
+    """Memory of a colocated engine's cache in GiB, instead of what gpu_memory_utilization leaves."""
+    tensor_parallel_size: Count = 1
+    """GPUs that share one colocated engine; more than 1 needs a single training process."""
+    max_model_len: Count | None = None
+    """Positions of a colocated engine; None takes rollout.max_context or the model's own."""
+    enforce_eager: bool = False
+    """Start a colocated engine without compiling: sooner ready, slower after."""
+    sync: Literal["auto", "weights", "adapter"] = "auto"
+    """Push merged weights, or LoRA adapters alone; auto pushes adapters where model.lora is set and teacher.rank_factor is 1."""
+    sleep: bool = False
+    """A colocated engine gives its GPU memory back while the trainer updates."""
+    restarts: Steps = 3
+    """How often a dead engine is revived before the run gives up."""
+    timeout_s: Positive = 600.0
+    """How long a server may take to come up, to answer, or to come back."""
+
+    @model_validator(mode="after")
+    def _urls_belong_to_servers(self) -> "VLLM":
+        if self.mode == "server" and not self.urls:
+            raise ValueError("mode server needs urls, for instance [http://127.0.0.1:8000]; see healthgym vllm-serve")
+        if self.mode == "colocate" and self.urls:
+            raise ValueError("urls are for mode server; mode is colocate")
+        return self
+
+
 class Rollout(Section):
     """How episodes are sampled."""
 
-    engine: Literal["transformers"] = "transformers"
+    engine: Literal["transformers", "vllm"] = "transformers"
+    vllm: VLLM = VLLM()
     max_tokens_per_turn: Count = 256
     max_completion_tokens: Count = 1024
     """Budget of one episode after its prompt, tool output included."""

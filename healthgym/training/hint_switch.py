@@ -67,7 +67,8 @@ class HintSwitch:
 
         def resample(tasks: Sequence[Trajectory], hints: Sequence[str | None]) -> list[Trajectory | None]:
             rows = [EpisodeRow(task.task_id, task.group, task.seed) for task in tasks]
-            return self.source.sample(rows, seed=self._seed(step, "again"), hints=hints) if rows else []
+            # Also without rows: processes that share an engine prepare it together.
+            return self.source.sample(rows, seed=self._seed(step, "again"), hints=hints)
 
         with self.distillation.teacher.active():
             local = probe_hints(failed, self.distillation.hints_of(failed), resample)

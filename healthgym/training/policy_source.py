@@ -26,7 +26,16 @@ def transformers_policy(config: RunConfig, model: Any, tokenizer: Any) -> Policy
     return TransformersPolicy(model, tokenizer, sampling=sampling, max_rows=config.rollout.in_flight)
 
 
-def source_from(make_policy: MakePolicy = transformers_policy, *, services: Services | None = None) -> SourceFactory:
+def engine_policy(config: RunConfig, model: Any, tokenizer: Any) -> Policy:
+    """Return the engine that `rollout.engine` names."""
+    if config.rollout.engine == "vllm":
+        from healthgym.training.vllm_policy import vllm_policy
+
+        return vllm_policy(config, model, tokenizer, max_context=max_context(config, model))
+    return transformers_policy(config, model, tokenizer)
+
+
+def source_from(make_policy: MakePolicy = engine_policy, *, services: Services | None = None) -> SourceFactory:
     """Return a factory of sources around an engine.
 
     Args:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import torch
 
 from healthgym.rollout import Trajectory
+from healthgym.rollout.policy import Counted
 from healthgym.training.demonstrations import Turns
 from healthgym.training.retrying import OutOfMemory
 from healthgym.training.rows import EpisodeRow
@@ -78,9 +79,11 @@ class ShrinkingSource:
             self.source.on_trajectory = before
 
     def metrics(self) -> dict[str, float]:
-        """Return what a step's row says about sampling."""
+        """Return what a step's row says about sampling, the engine's own counts included."""
         found = {"robust/rollout_oom_total": float(self.shrinks)}
-        in_flight = getattr(self.source, "in_flight", None)
+        policy, in_flight = getattr(self.source, "policy", None), getattr(self.source, "in_flight", None)
+        if isinstance(policy, Counted):
+            found |= policy.counters()
         return found if in_flight is None else {**found, "robust/in_flight": float(in_flight)}
 
 

@@ -276,6 +276,7 @@ def _trainer(
         keep=config.checkpoint.keep,
         spared=lambda: best.spared if best else (),
         robust=config.robust,
+        corrects_engine=config.rollout.engine == "vllm" and config.supervised is None,
     )
     return trainer, log
 

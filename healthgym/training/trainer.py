@@ -66,6 +66,8 @@ class EpisodeTrainer(RetryingTrainer):
         keep: Checkpoints kept.
         spared: Names the steps whose checkpoints are kept besides.
         robust: What the run endures.
+        corrects_engine: The episodes come from an engine of its own arithmetic: weight each token by the trainer's
+            probability over the engine's, truncated as `args` say.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class EpisodeTrainer(RetryingTrainer):
         keep: int = 2,
         spared: Callable[[], Collection[int]] = tuple,
         robust: Robust | None = None,
+        corrects_engine: bool = False,
     ) -> None:
         self.keep, self.spared, self.curriculum, self.traces = keep, spared, curriculum, traces
         robust = robust or Robust()
@@ -112,6 +115,10 @@ class EpisodeTrainer(RetryingTrainer):
         self.remove_callback(PrinterCallback)
         self.add_callback(self.bad_steps)
         self.add_callback(_StepCallback(self))
+        if corrects_engine:
+            # TRL corrects between engine and trainer only where it believes the engine to be its own, and would then
+            # push weights into that before each rollout; ours fetches them itself.
+            self.use_vllm, self.vllm_generation, self._last_loaded_step = True, _SyncsItself(), -1
 
     def rollout(self, prompts: Sequence[str]) -> dict[str, Any]:
         """Make the episodes of this process and hand their tokens to TRL."""
@@ -128,6 +135,8 @@ class EpisodeTrainer(RetryingTrainer):
             )
         trained = self._trajectories if self.traces is None else self.traces(self._trajectories)
         has_logprobs = self.traces is None and all(trajectory.logprobs is not None for trajectory in made)
+        if self.use_vllm and not has_logprobs:
+            raise HealthgymError("Episodes came without log-probabilities, which the correction for the engine needs")
         end = self.processing_class.eos_token_id
         # A failed episode needs tokens to keep its place in the batch; its mask is 0 and its reward None.
         blank: dict[str, Any] = {"prompt_ids": [end], "completion_ids": [end], "env_mask": [0], "logprobs": [0.0]}
@@ -370,6 +379,13 @@ def _entry(trajectory: Trajectory, has_logprobs: bool) -> dict[str, Any]:
         "env_mask": list(trajectory.completion_mask),
         "logprobs": list(trajectory.logprobs) if has_logprobs and trajectory.logprobs is not None else [],
     }
+
+
+class _SyncsItself:
+    """What TRL takes for its engine: ours takes the weights by itself before each batch of episodes."""
+
+    def sync_weights(self) -> None:
+        """Nothing is left to do."""
 
 
 class _StepCallback(TrainerCallback):

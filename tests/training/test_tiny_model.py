@@ -94,7 +94,7 @@ def test_the_same_seed_builds_the_same_model():
 
 
 def test_a_path_without_a_model_is_refused(tmp_path: Path):
-    with pytest.raises(ConfigError, match="holds no config.json"):
+    with pytest.raises(ConfigError, match=r"holds no config\.json"):
         load_model(Model(path=str(tmp_path)), list, seed=0)
 
 

@@ -1,0 +1,93 @@
+"""Tokens a second of vLLM and of the transformers engine on the same multi-turn episodes, one after the other.
+
+    .venv-vllm/bin/python benchmarks/vllm_rollout.py --domain triage_emergency --episodes 64
+    .venv-vllm/bin/python benchmarks/vllm_rollout.py --model PATH --dtype bfloat16
+
+Without --model a 0.5M-parameter, 2-layer Qwen3 samples nonsense at random, so the loop weighs as much as the network. On a
+CPU the ratio shows what the path costs, not what vLLM is for: batched attention kernels and compiled graphs on a GPU.
+"""
+
+import argparse
+import json
+import time
+from typing import Any
+
+import torch
+
+from healthgym.registry import domain_names
+from healthgym.rollout import ChatTemplate, Job, OraclePolicy, collect, episode_maker
+from healthgym.rollout.transformers_engine import TransformersPolicy
+from healthgym.tasks import load_suite
+from healthgym.training.loading import make_config
+from healthgym.training.models import load_model
+from healthgym.training.vllm_policy import vllm_policy
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--domain", default=domain_names()[0], help="name or folder")
+    parser.add_argument("--model", help="folder or hub name; a tiny one from scratch when absent")
+    parser.add_argument("--dtype", default="float32", choices=("float32", "bfloat16"))
+    parser.add_argument("--episodes", type=int, default=64)
+    parser.add_argument("--in-flight", type=int, default=64)
+    parser.add_argument("--tokens", type=int, default=48, help="most tokens of a turn")
+    parser.add_argument("--repeats", type=int, default=3, help="measured rounds of each engine, in turns")
+    parser.add_argument("--eager", action="store_true", help="start vLLM without compiling")
+    arguments = parser.parse_args()
+
+    suite = load_suite(arguments.domain)
+    task_ids = suite.ids(split="train")[:128]
+    make = episode_maker(suite, profile="bare")
+    source: dict[str, Any] = {"path": arguments.model} if arguments.model else {"tiny": {}}
+    config = make_config(
+        {
+            "preset": "grpo",
+            "model": {**source, "dtype": arguments.dtype},
+            "env": {"domains": [arguments.domain]},
+            "rollout": {
+                "engine": "vllm",
+                "in_flight": arguments.in_flight,
+                "vllm": {
+                    "enforce_eager": arguments.eager,
+                    **({} if torch.cuda.is_available() else {"kv_cache_gb": 0.5}),
+                },
+            },
+        }
+    )
+    played = collect([Job(i) for i in task_ids[:40]], OraclePolicy(suite), make)
+    texts = [str(m.get("raw") or m["content"]) for t in played if t for m in t.messages]
+    model, tokenizer = load_model(config.model, lambda: texts, seed=0)
+    model.to("cuda" if torch.cuda.is_available() else "cpu", getattr(torch, arguments.dtype))
+    context = min(2048, model.config.get_text_config().max_position_embeddings)
+    engines = {
+        "vllm": vllm_policy(config, model, tokenizer, max_context=context),
+        "transformers": TransformersPolicy(model, tokenizer, max_rows=arguments.in_flight),
+    }
+    jobs = [Job(task_ids[(i // 8) % len(task_ids)], i // 8) for i in range(arguments.episodes)]
+    rates: dict[str, list[float]] = {name: [] for name in engines}
+    for attempt in range(arguments.repeats + 1):
+        for name, policy in engines.items():
+            before, started = policy.sampled_tokens, time.perf_counter()
+            collect(
+                jobs, policy, make, template=ChatTemplate(tokenizer), max_tokens_per_turn=arguments.tokens,
+                max_completion_tokens=400, max_context=context, in_flight=arguments.in_flight, seed=attempt,
+            )  # fmt: skip
+            if attempt:  # the first round starts the engines
+                rates[name].append((policy.sampled_tokens - before) / (time.perf_counter() - started))
+    best = {f"{name}_tokens_per_s": round(max(measured)) for name, measured in rates.items()}
+    result = {
+        "device": model.device.type,
+        "parameters": model.num_parameters(),
+        "episodes": arguments.episodes,
+        **best,
+        "vllm_over_transformers": round(best["vllm_tokens_per_s"] / best["transformers_tokens_per_s"], 2),
+        "vllm_cached_prompt_share": round(engines["vllm"].cached_tokens / engines["vllm"].prompt_tokens, 2),
+    }
+    engines["vllm"].close()
+    for name, value in result.items():
+        print(f"{name:28} {value}")
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
