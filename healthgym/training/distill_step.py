@@ -79,7 +79,9 @@ class DistillStep:
     def begin(self, step: int) -> None:
         """Fix lambda for the step after `step` finished ones."""
         self.step, self.lambda_now = step, self.weight.value(step)
-        self.measures_gradients = self.is_on and bool(self.grad_norm_every) and step % self.grad_norm_every == 0
+        # Gradients of a sharded model exist only inside its backward pass, so the two terms cannot be told apart.
+        can_measure = self.is_on and bool(self.grad_norm_every) and not self.distillation.teacher.is_sharded
+        self.measures_gradients = can_measure and step % self.grad_norm_every == 0
         self._gradients = {}
         self._totals = self._by_turn = None
 

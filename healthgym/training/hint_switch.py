@@ -67,7 +67,9 @@ class HintSwitch:
 
         def resample(tasks: Sequence[Trajectory], hints: Sequence[str | None]) -> list[Trajectory | None]:
             rows = [EpisodeRow(task.task_id, task.group, task.seed) for task in tasks]
-            return self.source.sample(rows, seed=self._seed(step, "again"), hints=hints) if rows else []
+            return self.source.sample(
+                rows, seed=self._seed(step, "again"), hints=hints
+            )  # without rows too: all take part
 
         with self.distillation.teacher.active():
             local = probe_hints(failed, self.distillation.hints_of(failed), resample)

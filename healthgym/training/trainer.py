@@ -25,6 +25,7 @@ from healthgym.training.advantages import group_advantages
 from healthgym.training.checkpoints import publish, rotate, working_folder
 from healthgym.training.distill_step import DistillStep
 from healthgym.training.episode_metrics import episode_metrics, gathered
+from healthgym.training.processes import let_cpus_shard
 from healthgym.training.rows import EpisodeRow
 from healthgym.training.shaping import LengthShaping
 
@@ -71,11 +72,14 @@ class EpisodeTrainer(GRPOTrainer):
         keep: int = 2,
     ) -> None:
         self.keep = keep
+        self.at_start: list[Callable[[], None]] = []
+        """Called once the launch has prepared the model, before the first step."""
         self.collect, self.shaping, self.distill, self.on_episodes = collect, shaping, distill, on_episodes
         self.counts: dict[str, int] = {"infrastructure_failures": 0, "degenerate": 0}
         self._trajectories: list[Trajectory | None] = []
         self._all_rewards: Tensor | None = None
         self._student_logps: Tensor | None = None
+        let_cpus_shard()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*'rollout_func', which is an experimental")
             super().__init__(
@@ -212,6 +216,13 @@ class EpisodeTrainer(GRPOTrainer):
         for name, value in metrics.items():
             self._metrics[mode][name].append(value)
 
+    def begin_training(self) -> None:
+        """Let the teacher take up what the launch has made of the student's parameters."""
+        if self.distill is not None:
+            self.distill.distillation.teacher.follow_shards()
+        for act in self.at_start:
+            act()
+
     def begin_step(self) -> None:
         """Fix lambda for the optimiser step that starts now."""
         if self.distill is not None:
@@ -231,8 +242,9 @@ class EpisodeTrainer(GRPOTrainer):
         """Write a checkpoint aside, add our state, and rename it: a checkpoint with a name is whole."""
         root, name = Path(self.args.output_dir), f"checkpoint-{self.state.global_step}"
         super()._save_checkpoint(model, trial)
+        state = self.state_dict()  # gathered from all processes
         if self.args.should_save:
-            torch.save(self.state_dict(), working_folder(root) / name / OUR_STATE)
+            torch.save(state, working_folder(root) / name / OUR_STATE)
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
             publish(root, name)
@@ -288,6 +300,11 @@ class _StepCallback(TrainerCallback):
 
     def __init__(self, trainer: EpisodeTrainer) -> None:
         self.trainer = trainer
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self.trainer.begin_training()
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
