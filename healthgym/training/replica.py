@@ -14,6 +14,7 @@ from healthgym.training.processes import sharding
 from healthgym.training.rows import EpisodeRow
 from healthgym.training.shards import whole_parameters
 from healthgym.training.source import EpisodeSource
+from healthgym.training.warm_start import restore_forward
 
 
 class Replica:
@@ -35,6 +36,7 @@ class Replica:
             id(p): nn.Parameter(torch.empty_like(p, device=device, dtype=dtype), False) for p in model.parameters()
         }
         self.model: Any = copy.deepcopy(model, empty)
+        restore_forward(self.model)  # a trainer's patch would be copied with the original's modules in its closure
         for module in self.model.modules():
             for name, buffer in module.named_buffers(recurse=False):
                 setattr(module, name, buffer.to(device))

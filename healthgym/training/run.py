@@ -239,6 +239,7 @@ def _trainer(
         on_episodes=keep_traces,
         callbacks=[log],
         keep=config.checkpoint.keep,
+        by_length=config.optim.bucket_by_length,
     )
     return trainer, log
 

@@ -22,6 +22,7 @@ from healthgym.diagnostics.text import is_degenerate, prose_of
 from healthgym.errors import HealthgymError
 from healthgym.rollout import Trajectory
 from healthgym.training.advantages import group_advantages
+from healthgym.training.buckets import bucket_by_length
 from healthgym.training.checkpoints import publish, rotate, working_folder
 from healthgym.training.distill_step import DistillStep
 from healthgym.training.episode_metrics import episode_metrics, gathered
@@ -55,6 +56,7 @@ class EpisodeTrainer(GRPOTrainer):
         on_episodes: Called with the step and the trajectories of this process.
         callbacks: More callbacks for transformers' trainer.
         keep: Checkpoints kept.
+        by_length: Cut each step into micro-batches of similar length.
     """
 
     def __init__(
@@ -70,8 +72,9 @@ class EpisodeTrainer(GRPOTrainer):
         on_episodes: Callable[[int, Sequence[Trajectory]], None] | None = None,
         callbacks: Sequence[TrainerCallback] = (),
         keep: int = 2,
+        by_length: bool = False,
     ) -> None:
-        self.keep = keep
+        self.keep, self.by_length = keep, by_length
         self.at_start: list[Callable[[], None]] = []
         """Called once the launch has prepared the model, before the first step."""
         self.collect, self.shaping, self.distill, self.on_episodes = collect, shaping, distill, on_episodes
@@ -145,6 +148,16 @@ class EpisodeTrainer(GRPOTrainer):
         if self.on_episodes is not None:
             self.on_episodes(self.state.global_step, made)
         return output
+
+    def _prepare_inputs(self, generation_batch: dict[str, Any]) -> dict[str, Any]:
+        before = self._buffered_inputs
+        inputs = super()._prepare_inputs(generation_batch)
+        if self.by_length and self.model.training and self._buffered_inputs is not before:
+            buckets = bucket_by_length(self._buffered_inputs)
+            self._buffered_inputs = buckets.batches
+            self._note(buckets.metrics())
+            return self._buffered_inputs[self._step % self.args.steps_per_generation]
+        return inputs
 
     def _advantages(self, local: Tensor, trajectories: Sequence[Trajectory | None]) -> Tensor:
         """Replace TRL's advantages: population deviation, degenerate episodes outside the baseline."""
