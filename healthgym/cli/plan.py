@@ -15,14 +15,17 @@ def show_plan(plan: "Plan") -> None:
     model, volume, memory = plan.architecture, plan.volume, plan.memory
     share = plan.trained / model.parameters
     console.print(
-        f"{model.name}: {model.parameters:,} parameters, of which {plan.trained:,} are trained ({share:.2%})", markup=False
+        f"{model.name}: {model.parameters:,} parameters, of which {plan.trained:,} are trained ({share:.2%})",
+        markup=False,
     )
     console.print(
         f"{plan.layout.processes} process(es), {_sharding(plan)}, micro-batch {plan.micro_batch}", markup=False
     )
     rows = [(item.name, item.bytes / GIB, item.phase, item.note) for item in memory.items]
     table("Memory of one device", ("item", "GiB", "when", "what"), rows)
-    device = "" if plan.device_gib is None else f" of {plan.device_gib:g} GiB: {'fits' if plan.fits else 'does not fit'}"
+    device = (
+        "" if plan.device_gib is None else f" of {plan.device_gib:g} GiB: {'fits' if plan.fits else 'does not fit'}"
+    )
     console.print(f"Peak {memory.peak / GIB:.2f} GiB{device}", markup=False)
     table("Tasks", ("domain", "tasks"), volume.tasks.items())
     console.print(

@@ -21,7 +21,9 @@ def train(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Check the recipe and print what the run will be; train nothing.")
     ] = False,
-    processes: Annotated[int, typer.Option("--processes", min=1, help="Of the launch, one a device; with --dry-run.")] = 1,
+    processes: Annotated[
+        int, typer.Option("--processes", min=1, help="Of the launch, one a device; with --dry-run.")
+    ] = 1,
     sharding: Annotated[
         str | None, typer.Option("--sharding", help="none or fsdp; FSDP2 for full fine-tuning on several when absent.")
     ] = None,

@@ -1,6 +1,11 @@
-"""Trains the tiny model on the yes environment, on as many processes as it was launched with, and writes its log."""
+"""Trains the tiny model on the yes environment, once for each scenario, on as many processes as it was launched with.
+
+A scenario is a folder's name and options, joined by commas: `fsdp` shards the model, `lora` trains adapters, `resume`
+continues from the folder's last checkpoint.
+"""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +13,7 @@ from typing import Any
 
 import torch
 from test_episode_trainer import build, settings
-from tiny import YesEnvironment
+from tiny import YesEnvironment, make_model, make_tokenizer
 
 from healthgym.rollout import Trajectory
 from healthgym.training.checkpoints import latest_checkpoint
@@ -32,27 +37,35 @@ class SeededByAttempt(YesEnvironment):
         ]
 
 
-def main(folder: str, *options: str) -> None:
+def run(folder: Path, options: Sequence[str]) -> None:
+    os.environ["ACCELERATE_USE_FSDP"] = str("fsdp" in options).lower()
     processes = join_processes()
     optim = {"learning_rate": 1e-3, "micro_batch": 8 // processes.num_processes, "loss_type": "grpo"}
     config = settings(4, optim=optim, checkpoint={"every": 2, "keep": 9}, guard={"grad_norm_every": 0})
-    trainer, log = build(Path(folder), config, lora="lora" in options)
-    replica = None if sharding() == "none" else Replica(trainer.model, device=processes.device, dtype=torch.float32)
-    trainer.collect = SeededByAttempt(trainer.processing_class, trainer.model if replica is None else replica.model)
+    model = make_model(make_tokenizer(), lora="lora" in options)
+    replica = Replica(model, device=processes.device, dtype=torch.float32) if sharding() != "none" else None
+    trainer, log = build(folder, config, model=model)
+    trainer.collect = SeededByAttempt(trainer.processing_class, model if replica is None else replica.model)
     trainer.collect.replica = replica
     teacher = trainer.distill.distillation.teacher
     begun: dict[str, Any] = {}
     trainer.at_start.append(lambda: begun.update(teacher.state_dict()))
-    found = latest_checkpoint(Path(folder)) if "resume" in options else None
+    found = latest_checkpoint(folder) if "resume" in options else None
     trainer.train(resume_from_checkpoint=None if found is None else str(found))
     held = sum(piece(parameter).numel() for parameter in trainer.model.parameters())
     averaged = sum(weight.numel() for weight in teacher.ema.weights.values())
     if processes.is_main_process:
         facts = {"rows": log.rows, "sharded": is_sharded(trainer.model), "held": held, "averaged": averaged}
-        (Path(folder) / "log.json").write_text(json.dumps(facts))
-        torch.save(begun, Path(folder) / "begun.pt")
+        (folder / "log.json").write_text(json.dumps(facts))
+        torch.save(begun, folder / "begun.pt")
     processes.wait_for_everyone()
-    processes.destroy_process_group()  # gloo aborts a process whose peer has gone
+
+
+def main(root: str, *scenarios: str) -> None:
+    for scenario in scenarios:
+        name, *options = scenario.split(",")
+        run(Path(root) / name, options)
+    join_processes().destroy_process_group()  # gloo aborts a process whose peer has gone
 
 
 if __name__ == "__main__":

@@ -9,8 +9,10 @@ from test_episode_trainer import build, settings, trained, weights
 from tiny import YesEnvironment
 
 from healthgym.errors import ConfigError
+from healthgym.rollout import Trajectory
 from healthgym.training.batches import micro_batches
 from healthgym.training.buckets import bucket_by_length
+from healthgym.training.rows import EpisodeRow
 
 
 def batch(lengths: list[tuple[int, int]], prompt_width: int, completion_width: int) -> dict[str, Any]:
@@ -38,6 +40,14 @@ def test_trajectories_are_sorted_by_length_and_idle_columns_dropped():
     assert buckets.metrics() == pytest.approx({"batch/padding_share": 1 - 17 / 20, "batch/padding_saved": 1 - 20 / 28})
 
 
+class Ragged(YesEnvironment):
+    """Turns of 1 to 24 tokens."""
+
+    def play(self, row: EpisodeRow, generator: torch.Generator) -> Trajectory:
+        self.max_tokens = int(torch.randint(1, 25, (1,), generator=generator))
+        return super().play(row, generator)
+
+
 def first_step(folder: Path, *, by_length: bool = False, model: Any = None, **optim: Any) -> dict[str, Any]:
     """One step of plain gradient descent, so that the change of the weights is the gradient."""
     config = settings(
@@ -46,7 +56,7 @@ def first_step(folder: Path, *, by_length: bool = False, model: Any = None, **op
     )  # fmt: skip
     trainer, log = build(folder, config, model=model)
     trainer.by_length = by_length
-    trainer.collect = YesEnvironment(trainer.processing_class, trainer.model, max_tokens=12)
+    trainer.collect = Ragged(trainer.processing_class, trainer.model)
     trainer.optimizer = torch.optim.SGD(trainer.model.parameters(), lr=1.0)
     before = weights(trainer)
     trained((trainer, log))
@@ -67,8 +77,8 @@ def test_bucketed_micro_batches_leave_the_step_alone_and_save_padding(tmp_path: 
     plain = first_step(tmp_path / "a", loss_type=loss_type, micro_batch=4)
     bucketed = first_step(tmp_path / "b", loss_type=loss_type, micro_batch=4, by_length=True)
     assert_same_step(plain, bucketed)
-    assert bucketed["batch/padding_saved"] > 0.1
-    assert bucketed["batch/padding_share"] < 0.3
+    assert bucketed["batch/padding_saved"] > 0.2
+    assert bucketed["batch/padding_share"] < 0.25
 
 
 def test_buckets_are_refused_where_they_would_change_the_loss():

@@ -21,7 +21,9 @@ def mechanisms(config: RunConfig, *, sharded: bool = False) -> list[Mechanism]:
     found = [_warm_start(config), _length(config), _reference(config), *_teacher(config)]
     found.append(_hints(config))
     guard, weight = config.guard, config.lambda_
-    shape = "constant" if weight.shape == "constant" else f"{weight.shape} to zero at {weight.steps or config.optim.steps}"
+    shape = (
+        "constant" if weight.shape == "constant" else f"{weight.shape} to zero at {weight.steps or config.optim.steps}"
+    )
     found.append(Mechanism("lambda", taught, f"{weight.start:g}, {shape}" if taught else "teacher is off"))
     ratchet = f"lambda times {guard.ratchet:g} above {guard.kl_high} nats" if guard.kl_high else "set guard.kl_high"
     found.append(Mechanism("guards", taught and guard.kl_high is not None, ratchet if taught else "teacher is off"))

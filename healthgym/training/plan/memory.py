@@ -172,7 +172,9 @@ def _teacher(config: RunConfig, a: Architecture, layout: Layout, tokens: int, tr
         aside = FLOAT * trained / layout.pieces + number * a.head_parameters
         items.append(Item("student set aside", aside, "update", "while the teacher reads; the teacher's head"))
     if config.divergence.kind in ("topk", "full"):
-        items.append(Item("hidden states", 2 * tokens * number * a.hidden, "update", "of both, where they are compared"))
+        items.append(
+            Item("hidden states", 2 * tokens * number * a.hidden, "update", "of both, where they are compared")
+        )
         chunk = DIVERGENCE_COPIES * min(config.divergence.chunk_size, tokens) * a.vocab * FLOAT
         items.append(Item("divergence", chunk, "update", f"{config.divergence.chunk_size} positions of the vocabulary"))
     return items

@@ -98,7 +98,7 @@ def make_plan(
     task_ids = choose_tasks(ids, config.env.tasks, seed=config.seed)
     if not task_ids:
         raise ConfigError("There are no tasks to train on: check env.domains, env.split and env.families")
-    volume = plan_volume(config, architecture, suite, task_ids)
+    volume = plan_volume(config, architecture, suite, task_ids, sharded=sharding == "fsdp")
     memory = plan_memory(config, architecture, layout, sequence=volume.sequence)
     plan = Plan(
         architecture=architecture,

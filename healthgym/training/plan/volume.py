@@ -41,7 +41,9 @@ class Volume:
     """Of the run folder with all checkpoints that are kept, one being written, and both saved models."""
 
 
-def plan_volume(config: RunConfig, architecture: Architecture, suite: "Suite", task_ids: list[str]) -> Volume:
+def plan_volume(
+    config: RunConfig, architecture: Architecture, suite: "Suite", task_ids: list[str], *, sharded: bool = False
+) -> Volume:
     """Return what a run does, from its settings and the tasks it practises."""
     optim, rollout = config.optim, config.rollout
     batch = optim.tasks_per_step * optim.num_generations
@@ -52,8 +54,9 @@ def plan_volume(config: RunConfig, architecture: Architecture, suite: "Suite", t
     sequence = min(wanted, architecture.max_positions or wanted)
     trained = trained_parameters(config, architecture)
     model = FLOAT * trained
-    checkpoint = model + MOMENTS * FLOAT * trained + (FLOAT * trained if config.teacher else 0)
-    tasks = {domain: 0 for domain in suite.domains}
+    saved = 2 * model if sharded else model  # once to be resumed by FSDP, once to be loaded by anybody
+    checkpoint = saved + MOMENTS * FLOAT * trained + (FLOAT * trained if config.teacher else 0)
+    tasks = dict.fromkeys(suite.domains, 0)
     for task_id in task_ids:
         tasks[task_id.split("/", 1)[0]] += 1
     return Volume(
