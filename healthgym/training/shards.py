@@ -1,4 +1,4 @@
-"""Parameters that FSDP has cut into one piece a process: the piece, the whole, and back."""
+"""Parameters that a launch has cut into one piece a process: the piece, the whole, and back."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 
 def is_sharded(model: nn.Module) -> bool:
     """Whether any parameter lies in pieces on several processes."""
-    return any(isinstance(parameter, DTensor) for parameter in model.parameters())
+    return any(isinstance(parameter, DTensor) or _is_partitioned(parameter) for parameter in model.parameters())
 
 
 def piece(tensor: Tensor) -> Tensor:
@@ -48,10 +48,16 @@ def join(part: Tensor, like: Tensor) -> Tensor:
 def whole_parameters(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Yield every parameter whole, one at a time, so that no more than one is held beside the shards.
 
-    All processes must take every item: gathering is something they do together.
+    All processes must take every item: gathering is something they do together. A tensor may be gone once the next is taken.
     """
     for name, parameter in model.named_parameters():
-        yield name, whole(parameter)
+        if not _is_partitioned(parameter):
+            yield name, whole(parameter)
+            continue
+        from deepspeed.zero import GatheredParameters
+
+        with GatheredParameters([parameter]):
+            yield name, parameter.detach()
 
 
 def whole_state(model: nn.Module, *, keep: bool) -> dict[str, Tensor] | None:
@@ -62,10 +68,13 @@ def whole_state(model: nn.Module, *, keep: bool) -> dict[str, Tensor] | None:
     if not is_sharded(model):
         return None
     state = {}
-    for name, tensor in model.state_dict().items():
-        full = whole(tensor)
+    for name, full in whole_parameters(model):
         if keep:
-            state[name] = full.cpu()
+            state[name] = full.to("cpu", copy=True)
+    buffers = {name for name, _ in model.named_buffers()}
+    for name, tensor in model.state_dict().items():
+        if keep and name in buffers:
+            state[name] = tensor.cpu()
     return state if keep else None
 
 
@@ -75,6 +84,11 @@ def drop_gathered(model: nn.Module) -> None:
         reshard = getattr(module, "reshard", None)
         if reshard is not None and is_fsdp(module):
             reshard()
+
+
+def _is_partitioned(parameter: nn.Parameter) -> bool:
+    """Whether DeepSpeed holds this parameter in pieces, which it leaves empty outside its own passes."""
+    return hasattr(parameter, "ds_id")
 
 
 def is_fsdp(module: nn.Module) -> bool:

@@ -93,6 +93,11 @@ def check_distribution(config: RunConfig, sharding: str, *, fsdp_version: int = 
             f"This launch asks for version {fsdp_version} of FSDP, whose flat buffers neither teacher nor rollouts can read. "
             "Launch with fsdp_version: 2, as in recipes/accelerate/fsdp2.yaml."
         )
+    if sharding == "fsdp" and config.teacher is not None and config.teacher.rank_factor > 1:
+        raise ConfigError(
+            f"teacher.rank_factor {config.teacher.rank_factor} gives the teacher wider adapters than the student's, which have "
+            "no place among the student's shards. Set rank_factor: 1, or launch with recipes/accelerate/ddp.yaml."
+        )
     if sharding == "deepspeed" and config.teacher is not None:
         raise ConfigError(
             "A live teacher cannot follow parameters that DeepSpeed partitions. Launch with FSDP2 "
