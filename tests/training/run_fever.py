@@ -9,6 +9,7 @@ from pathlib import Path
 from fever import plain_source
 
 from healthgym.training.loading import load_config
+from healthgym.training.processes import join_processes
 from healthgym.training.run import train
 
 
@@ -18,6 +19,7 @@ def main(recipe: str, run_dir: str, kill_at: str) -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     train(load_config(recipe), run_dir=Path(run_dir), make_source=plain_source, on_step=on_step)
+    join_processes().destroy_process_group()  # gloo aborts a process whose peer has gone
 
 
 main(*sys.argv[1:])
