@@ -8,6 +8,7 @@ episode is over, so a submitted episode runs on until the model stops calling to
 """
 
 import argparse
+import copy
 import inspect
 import json
 import tempfile
@@ -160,8 +161,7 @@ def main() -> None:
     task_ids = run_tasks(config, suite)[:64]
     tokenizer = train_tokenizer(tokenizer_texts(config, suite, task_ids), config.model.tiny.vocab_size)  # type: ignore[union-attr]
     tokenizer.chat_template = qwen3_chat_template
-    untouched = tokenizer.__class__(tokenizer_object=tokenizer.backend_tokenizer, **tokenizer.init_kwargs)
-    untouched.chat_template = qwen3_chat_template
+    untouched = copy.deepcopy(tokenizer)
     adopt_template(tokenizer)
     model = build_tiny_model(config.model.tiny, tokenizer, seed=0)  # type: ignore[arg-type]
     with tempfile.TemporaryDirectory() as folder:

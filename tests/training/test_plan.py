@@ -50,7 +50,9 @@ def test_parameters_are_counted_as_in_the_model_itself(config: dict):
 def test_adapters_are_counted_as_in_the_model_itself(target: str | tuple[str, ...]):
     from peft import LoraConfig, get_peft_model
 
-    model = get_peft_model(built(OTHERS[0]), LoraConfig(r=3, target_modules=target if isinstance(target, str) else list(target)))
+    model = get_peft_model(
+        built(OTHERS[0]), LoraConfig(r=3, target_modules=target if isinstance(target, str) else list(target))
+    )
     expected = sum(p.numel() for p in model.parameters() if p.requires_grad)
     assert from_config(OTHERS[0], "x").lora_parameters(Lora(rank=3, target_modules=target)) == expected
 
@@ -70,7 +72,9 @@ def config(**changes):
 
 
 def items(run, layout: Layout, sequence: int = 1000) -> dict[str, float]:
-    return {one.name: one.bytes for one in plan_memory(run, architecture_of(run.model), layout, sequence=sequence).items}
+    return {
+        one.name: one.bytes for one in plan_memory(run, architecture_of(run.model), layout, sequence=sequence).items
+    }
 
 
 def test_full_fine_tuning_is_cut_into_as_many_pieces_as_processes():
@@ -117,7 +121,11 @@ def test_mechanisms_that_are_off_say_what_switches_them_on():
 
 
 def test_a_plan_warns_of_what_will_not_fit_and_refuses_what_cannot_be_cut():
-    run = config(env={"domains": ["triage_emergency"], "tasks": 4}, optim={"steps": 2, "tasks_per_step": 8, "num_generations": 8})
+    run = config(
+        teacher={"update_every": 1},
+        env={"domains": ["triage_emergency"], "tasks": 4},
+        optim={"steps": 2, "tasks_per_step": 8, "num_generations": 8},
+    )
     plan = make_plan(run, device_gib=80)
     assert plan.fits is False
     assert any("gradient_checkpointing: true" in warning for warning in plan.warnings)
