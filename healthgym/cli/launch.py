@@ -72,8 +72,7 @@ def launch(
 ) -> "TrainResult":
     """Run a config in this process, measuring held-out tasks where it asks for that."""
     try:
-        from accelerate import PartialState
-
+        from healthgym.training.processes import join_processes
         from healthgym.training.run import train
     except ModuleNotFoundError as error:
         if (error.name or "").startswith("healthgym"):
@@ -81,7 +80,7 @@ def launch(
         raise MissingDependency.extra("training", "train") from error
     from healthgym.diagnostics import save_versions
 
-    is_main = PartialState().is_main_process
+    is_main = join_processes().is_main_process
     if is_main:
         try:
             run_dir.mkdir(parents=True, exist_ok=True)

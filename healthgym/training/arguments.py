@@ -7,6 +7,7 @@ import torch
 from trl import GRPOConfig
 
 from healthgym.errors import ConfigError
+from healthgym.training.batches import micro_batches
 from healthgym.training.config import RunConfig
 
 
@@ -22,11 +23,12 @@ def trl_arguments(config: RunConfig, output_dir: Path, *, processes: int = 1) ->
     """
     optim, every = config.optim, config.checkpoint.every or config.optim.steps
     batch = optim.tasks_per_step * optim.num_generations
-    micro = optim.micro_batch or batch // processes
-    if micro == 0 or batch % (micro * processes):
+    possible = micro_batches(optim.tasks_per_step, optim.num_generations, processes=processes)
+    micro = optim.micro_batch or possible[0]
+    if micro not in possible:
         raise ConfigError(
             f"optim.tasks_per_step * optim.num_generations = {batch} cannot be cut into micro-batches of {micro} on "
-            f"{processes} processes"
+            f"{processes} processes. Possible: {', '.join(map(str, possible))}"
         )
     if every % optim.num_iterations or optim.steps % optim.num_iterations:
         raise ConfigError(

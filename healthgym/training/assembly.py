@@ -19,6 +19,7 @@ from healthgym.training.gradients import GradientBalance
 from healthgym.training.guards import TeacherGuard
 from healthgym.training.hints import grade_facts, hint_text
 from healthgym.training.models import context_limit
+from healthgym.training.processes import sharding
 from healthgym.training.schedule import Lambda
 from healthgym.training.shaping import LengthShaping
 from healthgym.training.source import EpisodeSource
@@ -58,6 +59,7 @@ def make_distill(config: RunConfig, model: Any, tokenizer: Any, suite: Suite) ->
             space=teacher.space,
             rank_factor=teacher.rank_factor,
             device=teacher.device,
+            awaits_shards=sharding() == "fsdp",
         ),
         HintRenderer(tokenizer, {}),
         hint=config.hint,

@@ -20,14 +20,14 @@ Evaluate = Callable[[Any, Any, int], Metrics]
 
 
 def held_out(
-    evaluate: Evaluate, model: Any, tokenizer: Any, every: int, distill: DistillStep | None
+    evaluate: Evaluate, model: Callable[[], Any], tokenizer: Any, every: int, distill: DistillStep | None
 ) -> Callable[[int], Metrics]:
-    """Return a measure that evaluates every `every` steps and tells the teacher's gate what came out."""
+    """Return a measure that evaluates what `model()` returns every `every` steps and tells the teacher's gate of it."""
 
     def measure(step: int) -> Metrics:
         if step % every:
             return {}
-        found = evaluate(model, tokenizer, step)
+        found = evaluate(model(), tokenizer, step)
         if distill is not None and "eval/success" in found:
             # The main process's number, so that no process's teacher goes another way.
             everywhere: list[float] = gather_object([found["eval/success"]])

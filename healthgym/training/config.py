@@ -185,6 +185,8 @@ class Optim(Section):
     """Attempts at each task: the group whose mean is the baseline."""
     micro_batch: Count | None = None
     """Trajectories per forward pass of one process; None takes tasks_per_step * num_generations in one."""
+    bucket_by_length: bool = False
+    """Micro-batches of trajectories of similar length, without the columns that are padding in all of them."""
     num_iterations: Count = 1
     """Passes over each batch of trajectories."""
     loss_type: Literal["grpo", "bnpo", "dr_grpo", "dapo"] = "dapo"
@@ -196,6 +198,15 @@ class Optim(Section):
     epsilon_high: Positive | None = None
     max_grad_norm: Positive = 1.0
     gradient_checkpointing: bool = False
+
+    @model_validator(mode="after")
+    def _buckets_keep_the_loss(self) -> "Optim":
+        if self.bucket_by_length and self.loss_type == "bnpo":
+            raise ValueError(
+                "bucket_by_length would change the loss of loss_type bnpo, which each micro-batch normalises by its own "
+                "tokens: use dapo, grpo or dr_grpo"
+            )
+        return self
 
 
 class Teacher(Section):

@@ -102,8 +102,10 @@ class DistillStep:
         ceiling = self.weight.value(step)
         self.step, self.lambda_now = step, ceiling if self.balance is None else self.balance.weight(ceiling)
         self.weight.present = self.lambda_now
+        # Gradients of a sharded model exist only inside its backward pass, so the two terms cannot be told apart.
+        can_measure = self.is_on and self.sign_clip is None and not self.distillation.teacher.is_sharded
         due = bool(self.grad_norm_every) and step % self.grad_norm_every == 0
-        self.measures_gradients = self.is_on and due and self.sign_clip is None
+        self.measures_gradients = can_measure and due
         self.meter.reset()
         self._totals = self._by_turn = None
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 
 from healthgym.errors import ConfigError
 from healthgym.rollout import Trajectory
@@ -21,6 +22,7 @@ from healthgym.training.divergence import (
 )
 from healthgym.training.hint_mixing import foreign_hints, wrong_hints
 from healthgym.training.hints import HintFacts, grade_facts, hint_text
+from healthgym.training.shards import whole
 from healthgym.training.teacher import LiveTeacher
 from healthgym.training.teacher_context import (
     HintRenderer,
@@ -250,8 +252,7 @@ class Distillation:
             if self._needs_hidden:
                 states = captured[-1][:, prompt.size(1) - 1 : -1]
                 hidden = states.gather(1, index[:, :, None].expand(-1, -1, states.size(-1)))
-                layer = _head(model)
-                head = (layer.weight.detach(), None if layer.bias is None else layer.bias.detach())
+                head = _teacher_head(model, copied=self.teacher.is_sharded)
         return TeacherView(logps.gather(1, index).masked_fill(~scored, 0.0), scored, hidden, head)
 
     def compare(
@@ -301,10 +302,10 @@ class Distillation:
             return k3_divergence(logps, view.logps, clip=clip)
         assert hidden is not None and view.hidden is not None and view.head is not None
         states = hidden[:, -logps.size(1) - 1 : -1]  # the state before a token predicts it
-        layer = _head(self.teacher.model)
+        weight, bias = _student_head(self.teacher.model)
         divergence = chunked_divergence(
             states[counted],
-            layer.weight,
+            weight,
             view.hidden[counted],
             view.head[0],
             divergence=vocabulary_divergence(
@@ -314,7 +315,7 @@ class Distillation:
                 beta=self.divergence.beta,
             ),
             temperature=self.temperature,
-            bias=layer.bias,
+            bias=bias,
             teacher_bias=view.head[1],
             chunk_size=self.divergence.chunk_size,
         )
@@ -379,3 +380,29 @@ def _backbone(model: nn.Module) -> nn.Module:
 
 def _head(model: nn.Module) -> Any:
     return _base(model).get_output_embeddings()
+
+
+def _teacher_head(model: nn.Module, *, copied: bool) -> tuple[Tensor, Tensor | None]:
+    """Return weight and bias of the head as it stands; copied when FSDP is about to drop what it gathered."""
+    layer = _head(model)
+    weight, bias = whole(layer.weight), None if layer.bias is None else whole(layer.bias)
+    return (weight.clone(), None if bias is None else bias.clone()) if copied else (weight, bias)
+
+
+def _student_head(model: nn.Module) -> tuple[Tensor, Tensor | None]:
+    """Return weight and bias of the head, as leaves that gradients reach.
+
+    Under FSDP the head stays gathered between the passes. Where it does not, a frozen one is gathered here.
+
+    Raises:
+        ConfigError: A trainable head lies in pieces, so that gradients would miss it.
+    """
+    layer = _head(model)
+    if not isinstance(layer.weight, DTensor):
+        return layer.weight, layer.bias
+    if layer.weight.requires_grad:
+        raise ConfigError(
+            "FSDP has taken the language-model head apart before the divergence could use it. Use accelerate 1.15 or "
+            "later, which keeps it gathered, or divergence.kind: k3."
+        )
+    return whole(layer.weight), None if layer.bias is None else whole(layer.bias)

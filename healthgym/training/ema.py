@@ -1,6 +1,6 @@
 """The teacher's weights: an exponential moving average of the student's, kept in float32."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import torch
@@ -25,6 +25,7 @@ class EMATeacher:
             averaging A and B apart is not averaging what they do.
         rank_factor: Rank of the teacher's LoRA pairs in units of the student's, 1 or 2; more than 1 only with `delta`.
         device: Where the averages live; None leaves them beside the student.
+        shares_start: Begin on the student's own tensors instead of copies; for a student that is replaced, not changed.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class EMATeacher:
         space: str = "factors",
         rank_factor: int = 1,
         device: str | torch.device | None = None,
+        shares_start: bool = False,
     ) -> None:
         if space not in ("factors", "delta"):
             raise ValueError(f"Unknown averaging space {space!r}: expected factors or delta")
@@ -53,7 +55,9 @@ class EMATeacher:
         self.is_frozen = False
         """Set by a guard: no average any more (hard copies included)."""
         self.weights: dict[str, Tensor] = {}
-        self._copy(student)
+        self.sum_pieces: Callable[[list[float]], list[float]] = list
+        """Sums over processes what each of them found on its own pieces of unpaired parameters."""
+        self._copy(student, shares=shares_start)
 
     def after_step(self, step: int, student: Mapping[str, Tensor]) -> Change:
         """Follow the student after optimiser step `step` (1 for the first); say what was done."""
@@ -78,14 +82,15 @@ class EMATeacher:
     def distance(self, student: Mapping[str, Tensor]) -> float:
         """Return ||phi - theta|| / ||theta||, over LoRA products where there are pairs and parameters elsewhere."""
         difference = norm = 0.0
-        for a_name, b_name in self.pairs:
-            a, b = self._like(student[a_name]), self._like(student[b_name])
-            difference += factors_error([(b, a, 1.0)], self.weights[b_name], self.weights[a_name], absolute=True) ** 2
-            norm += factors_error([], b, a, absolute=True) ** 2
         for name in self._plain():
             theta = self._like(student[name])
             difference += float((self.weights[name] - theta).double().square().sum())
             norm += float(theta.double().square().sum())
+        difference, norm = self.sum_pieces([difference, norm])
+        for a_name, b_name in self.pairs:
+            a, b = self._like(student[a_name]), self._like(student[b_name])
+            difference += factors_error([(b, a, 1.0)], self.weights[b_name], self.weights[a_name], absolute=True) ** 2
+            norm += factors_error([], b, a, absolute=True) ** 2
         return (difference / norm) ** 0.5 if norm else float(difference > 0)
 
     def state_dict(self) -> dict[str, Any]:
@@ -108,9 +113,9 @@ class EMATeacher:
         for name in ("updates", "copies", "changed_at", "error", "is_frozen"):
             setattr(self, name, state[name])
 
-    def _copy(self, student: Mapping[str, Tensor]) -> None:
+    def _copy(self, student: Mapping[str, Tensor], *, shares: bool = False) -> None:
         for name, theta in student.items():
-            self.weights[name] = self._like(theta).clone()
+            self.weights[name] = theta.detach() if shares else self._like(theta).clone()
         for a_name, b_name in self.pairs if self.rank_factor > 1 else ():
             a, b = self.weights[a_name], self.weights[b_name]
             extra = a.shape[0] * (self.rank_factor - 1)

@@ -67,7 +67,7 @@ class HintSwitch:
 
         def resample(tasks: Sequence[Trajectory], hints: Sequence[str | None]) -> list[Trajectory | None]:
             rows = [EpisodeRow(task.task_id, task.group, task.seed) for task in tasks]
-            # Also without rows: processes that share an engine prepare it together.
+            # Also without rows: processes that share an engine or a sharded model prepare it together.
             return self.source.sample(rows, seed=self._seed(step, "again"), hints=hints)
 
         with self.distillation.teacher.active():

@@ -1,7 +1,7 @@
 """Loads the model and tokenizer a run asks for."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,14 +51,24 @@ def load_saved(folder: Path, settings: Model) -> tuple[Any, Any]:
     return load_adapters(base, folder, path), tokenizer
 
 
-def save_model(model: Any, tokenizer: Any, folder: Path, settings: Model) -> None:
-    """Write model and tokenizer so that `load_saved` finds them; the base too when it exists nowhere else."""
-    model.save_pretrained(str(folder))
+def save_model(
+    model: Any, tokenizer: Any, folder: Path, settings: Model, weights: Mapping[str, Any] | None = None
+) -> None:
+    """Write model and tokenizer so that `load_saved` finds them; the base too when it exists nowhere else.
+
+    Args:
+        model: The model.
+        tokenizer: Its tokenizer.
+        folder: Where to write.
+        settings: The run's model section.
+        weights: The model's state where it lies in pieces; None takes it from the model.
+    """
+    model.save_pretrained(str(folder), state_dict=weights)
     tokenizer.save_pretrained(str(folder))
     if settings.lora is not None and settings.tiny is not None:
         base = folder / "base"
         with model.disable_adapter():
-            model.get_base_model().save_pretrained(str(base), state_dict=_base_weights(model))
+            model.get_base_model().save_pretrained(str(base), state_dict=_base_weights(model, weights))
         tokenizer.save_pretrained(str(base))
 
 
@@ -121,7 +131,12 @@ def _pretrained(path: str, settings: Model) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def _base_weights(model: Any) -> dict[str, Any]:
+def _base_weights(model: Any, weights: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return the frozen base's weights under the names they have without adapters."""
-    weights = model.get_base_model().state_dict()
-    return {name.replace(".base_layer", ""): tensor for name, tensor in weights.items() if "lora_" not in name}
+    state = model.state_dict() if weights is None else weights
+    prefix = "base_model.model."
+    return {
+        name.removeprefix(prefix).replace(".base_layer", ""): tensor
+        for name, tensor in state.items()
+        if name.startswith(prefix) and "lora_" not in name
+    }

@@ -31,6 +31,7 @@ class RetryingTrainer(GRPOTrainer):
     _is_updating = False
     _is_retry = False
     _logged: dict[str, int] = {}
+    _buffered_inputs: Any
 
     def begin_micro_batches(self) -> None:
         """Forget what a step that is taken again has counted so far; subclasses add their own."""

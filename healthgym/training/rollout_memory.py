@@ -26,16 +26,18 @@ class ShrinkingSource:
 
     Args:
         source: The source; one without `in_flight` cannot be helped, and its error is explained.
+        refresh: Brings the copy up to date that the source samples from; None where it samples from the model itself.
     """
 
-    def __init__(self, source: EpisodeSource) -> None:
+    def __init__(self, source: EpisodeSource, refresh: Callable[[], Any] | None = None) -> None:
         self.source: Any = source
+        self.refresh = refresh
         self.shrinks = 0
 
     def sample(
         self, rows: Sequence[EpisodeRow], *, seed: int, hints: Sequence[str | None] | None = None
     ) -> list[Trajectory | None]:
-        """As `EpisodeSource.sample`.
+        """As `EpisodeSource.sample`; every process must call this, with or without rows.
 
         Raises:
             OutOfMemory: A single episode does not fit.
@@ -48,6 +50,8 @@ class ShrinkingSource:
             made: list[Trajectory | None] = self.source.sample(rows, seed=seed, hints=hints)
             return made
 
+        if self.refresh is not None:
+            self.refresh()
         now = min(getattr(self.source, "in_flight", 1), len(rows))
         return with_fewer(sample, now)
 

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +31,15 @@ from healthgym.training.hint_switch import HintSwitch
 from healthgym.training.keep_best import KeepBest
 from healthgym.training.models import context_limit, load_model, load_saved, save_model
 from healthgym.training.policy_source import source_from
+from healthgym.training.processes import fsdp_version, join_processes, sharding
+from healthgym.training.replica import make_replica
 from healthgym.training.reporting import check_reporters, reporters
 from healthgym.training.rollout_memory import ShrinkingSource
 from healthgym.training.rows import EpisodeRow, choose_tasks, plan_rows
 from healthgym.training.run_folder import RunFolder
 from healthgym.training.run_lock import run_lock
 from healthgym.training.saving import check_finite, whole_or_nothing
+from healthgym.training.shards import whole_state
 from healthgym.training.source import OnEpisode, SourceFactory, mix_seed
 from healthgym.training.startup import check_distribution, check_evaluation, check_lengths, check_settings
 from healthgym.training.stopping import StopOnSignal
@@ -93,8 +97,8 @@ def train(
     check_settings(config)
     check_evaluation(config, evaluate is not None)
     check_reporters(config)
-    processes = PartialState()
-    check_distribution(config, str(processes.distributed_type))
+    processes = join_processes()
+    check_distribution(config, sharding(), fsdp_version=fsdp_version())
     with run_lock(Path(run_dir), processes):
         return _train(
             config, Path(run_dir), make_source or source_from(), processes, evaluate, on_step, on_warm_start, on_episode
@@ -120,22 +124,33 @@ def _train(
     model, tokenizer = _starting_model(config, folder, suite, task_ids, make_source, on_warm_start)
     checkpoint = latest_checkpoint(folder.checkpoints) if processes.is_main_process else None
     checkpoint = _shared(checkpoint, processes)
-    source = ShrinkingSource(make_source(config, model, tokenizer, suite))
+    replica = make_replica(config, model, processes.device)
+    source = ShrinkingSource(
+        make_source(config, model if replica is None else replica.model, tokenizer, suite),
+        refresh=None if replica is None else replica.refresh,
+    )
     distill = make_distill(config, model, tokenizer, suite)
     switch = None
     if distill is not None and config.hint is not None:
         switch = HintSwitch(config.hint, distill.distillation, source, seed=config.seed)
+    probe: Callable[[], None] | None = None
     if checkpoint is None:
         sample = choose_tasks(task_ids, ORACLE_SAMPLE, seed=config.seed)
         check_lengths(config, oracle_lengths(sample, suite, source), model_limit=context_limit(model))
         if switch is not None and switch.hint.probe_tasks:
             rows = plan_rows(task_ids, switch.hint.probe_tasks, seed=mix_seed(config.seed, "probe rows"))
-            switch.before_training(rows, folder.path / "hint_probe.json" if folder.writes else None)
+            report = folder.path / "hint_probe.json" if folder.writes else None
+            probe = partial(switch.before_training, rows, report)
+            if sharding() == "none":
+                probe()
     trainer, log = _trainer(
         config, folder, model, tokenizer, source, distill, task_ids, on_step, on_episode, processes, suite
     )
+    if probe is not None and sharding() != "none":
+        trainer.at_start.append(probe)  # until then the model may be too large for one device
     if evaluate is not None and config.eval.every:
-        log.measures.append(held_out(evaluate, model, tokenizer, config.eval.every, distill))
+        current = (lambda: model) if replica is None else replica.refresh
+        log.measures.append(held_out(evaluate, current, tokenizer, config.eval.every, distill))
     collapse = CollapseStop(folder, config.model_dump(by_alias=True, mode="json"))
     if config.guard.stop_on_collapse:
         trainer.add_callback(collapse)
@@ -147,8 +162,7 @@ def _train(
     with stop.listening(folder.checkpoints):
         trainer.train(resume_from_checkpoint=None if checkpoint is None else str(checkpoint))
     restore_forward(model)
-    if processes.is_main_process:
-        _save_whole(model, tokenizer, folder.path / "model", config)
+    _save_whole(model, tokenizer, folder.path / "model", config)
     processes.wait_for_everyone()
     findings = [*collapse.findings, *(switch.findings if switch is not None else [])]
     if distill is not None:
@@ -171,7 +185,7 @@ def prepare(config: RunConfig, run_dir: Path, make_source: SourceFactory, on_war
     `train` does this by itself; runs that must begin alike copy the folder into each other before they start.
     """
     check_settings(config)
-    processes = PartialState()
+    processes = join_processes()
     with run_lock(Path(run_dir), processes):
         folder = RunFolder(Path(run_dir), writes=processes.is_main_process)
         folder.claim(config)
@@ -229,8 +243,7 @@ def _starting_model(
     if settings is None and config.model.tiny is None and config.model.lora is None:
         return model, tokenizer  # the path itself is the start; no second copy of it
     PartialState().wait_for_everyone()
-    if PartialState().is_main_process:
-        _save_whole(model, tokenizer, start, config, note=done)
+    _save_whole(model, tokenizer, start, config, note=done)
     PartialState().wait_for_everyone()
     return load_saved(start, config.model)
 
@@ -277,16 +290,22 @@ def _trainer(
         spared=lambda: best.spared if best else (),
         robust=config.robust,
         corrects_engine=config.rollout.engine == "vllm" and config.supervised is None,
+        by_length=config.optim.bucket_by_length,
     )
     return trainer, log
 
 
 def _save_whole(model: Any, tokenizer: Any, target: Path, config: RunConfig, note: Metrics | None = None) -> None:
+    """Save the model from the main process; all must call this, since they may have to gather it."""
+    check_finite(model, f"{target.name}/")
+    writes = PartialState().is_main_process
+    weights = whole_state(model, keep=writes)
+    if not writes:
+        return
     aside = target.with_name(f".{target.name}.writing")
     shutil.rmtree(aside, ignore_errors=True)
-    check_finite(model, f"{target.name}/")
     with whole_or_nothing(aside, f"{target.name}/", target.with_name("checkpoints")):
-        save_model(model, tokenizer, aside, config.model)
+        save_model(model, tokenizer, aside, config.model, weights)
         if note:
             (aside / "warm_start.json").write_text(json.dumps(note, indent=1), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
+from torch.distributed.tensor import DTensor
 
 from healthgym.errors import ConfigError, HealthgymError
 from healthgym.training.checkpoints import checkpoints
@@ -46,13 +47,14 @@ def whole_or_nothing(aside: Path, what: str, kept: Path | None = None) -> Iterat
 
 
 def check_finite(model: Any, what: str) -> None:
-    """Refuse to save weights that are not finite numbers.
+    """Refuse to save weights that are not finite numbers; of a sharded model, this process's share of them.
 
     Raises:
         ConfigError: Names the first such weight.
     """
     for name, parameter in model.named_parameters():
-        if parameter.requires_grad and not bool(torch.isfinite(parameter).all()):
+        own = parameter.to_local() if isinstance(parameter, DTensor) else parameter
+        if parameter.requires_grad and not bool(torch.isfinite(own).all()):
             raise ConfigError(
                 f"{what} was not saved: {name} holds NaN or infinity. Resume from the checkpoint before, with a smaller "
                 "optim.learning_rate."

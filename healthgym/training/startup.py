@@ -103,16 +103,34 @@ def check_lengths(config: RunConfig, lengths: Sequence[OracleLength], *, model_l
             )  # fmt: skip
 
 
-def check_distribution(config: RunConfig, distributed_type: str) -> None:
-    """Refuse sharded training with a teacher, whose weights are swapped whole.
+def check_distribution(config: RunConfig, sharding: str, *, fsdp_version: int = 2) -> None:
+    """Refuse launches that shard the model in a way some part of the run cannot follow.
+
+    Args:
+        config: The run.
+        sharding: What the launch shards with: none, fsdp or deepspeed.
+        fsdp_version: Version of FSDP that it asks for.
 
     Raises:
-        ConfigError: Parameters are sharded.
+        ConfigError: Names the part and the remedy.
     """
-    if config.teacher is not None and any(
-        name in distributed_type.upper() for name in ("FSDP", "DEEPSPEED", "MEGATRON")
-    ):
+    if sharding == "fsdp" and fsdp_version != 2:
         raise ConfigError(
-            f"A live teacher needs whole parameters on each process, but this launch shards them ({distributed_type}). "
-            "Launch with plain data parallelism and model.lora, or set teacher: null."
+            f"This launch asks for version {fsdp_version} of FSDP, whose flat buffers neither teacher nor rollouts can read. "
+            "Launch with fsdp_version: 2, as in recipes/accelerate/fsdp2.yaml."
+        )
+    if sharding == "fsdp" and config.teacher is not None and config.teacher.rank_factor > 1:
+        raise ConfigError(
+            f"teacher.rank_factor {config.teacher.rank_factor} gives the teacher wider adapters than the student's, which have "
+            "no place among the student's shards. Set rank_factor: 1, or launch with recipes/accelerate/ddp.yaml."
+        )
+    if sharding == "deepspeed" and config.teacher is not None:
+        raise ConfigError(
+            "A live teacher cannot follow parameters that DeepSpeed partitions. Launch with FSDP2 "
+            "(recipes/accelerate/fsdp2.yaml), or set teacher: null and hint: null."
+        )
+    if sharding != "none" and config.teacher is not None and config.guard.grad_norm_every:
+        logger.warning(
+            "guard.grad_norm_every: the gradient norms of the two terms are not measured, since the gradients of a sharded "
+            "model exist only inside its backward pass"
         )

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 
 from healthgym.errors import ConfigError
 from healthgym.training.ema import Change, EMATeacher
+from healthgym.training.shards import cut, drop_gathered, join, piece, sum_over_processes, whole
 
 
 class LiveTeacher:
@@ -18,9 +21,13 @@ class LiveTeacher:
     weights. There is no second module, so whatever the trainer patches into the model's forward serves both, and the
     optimiser, the saved model and generation never meet the teacher.
 
+    Once FSDP has sharded the model (see `follow_shards`), every process averages its own pieces. LoRA pairs, which are
+    small and averaged as pairs, stay whole on each process.
+
     Args:
         model: The student, unwrapped. Its trainable parameters are the ones averaged.
         decay, update_every, copy_every, space, rank_factor, device: As in `EMATeacher`.
+        awaits_shards: The model will be sharded before it is trained, so no whole copy of it is made until then.
     """
 
     def __init__(
@@ -33,6 +40,7 @@ class LiveTeacher:
         space: str = "factors",
         rank_factor: int = 1,
         device: str | None = None,
+        awaits_shards: bool = False,
     ) -> None:
         self.model = model
         self.parameters = {name: p for name, p in model.named_parameters() if p.requires_grad}
@@ -40,6 +48,7 @@ class LiveTeacher:
             raise ConfigError("The model has no trainable parameters: there is nothing for a teacher to follow")
         if space == "delta" and not any("lora_A" in name for name in self.parameters):
             raise ConfigError("teacher.space delta averages LoRA products, but the model has no LoRA adapters")
+        self.is_sharded = False
         self.ema = EMATeacher(
             self.parameters,
             decay=decay,
@@ -48,41 +57,102 @@ class LiveTeacher:
             space=space,
             rank_factor=rank_factor,
             device=device,
+            shares_start=awaits_shards,
         )
+        self._paired = {name for pair in self.ema.pairs for name in pair}
+
+    def follow_shards(self) -> None:
+        """Take up the parameters FSDP has put in place of the model's, keeping this process's pieces of the averages.
+
+        Does nothing when the model is not sharded, or this was done before.
+        """
+        now = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
+        if self.is_sharded or not any(isinstance(p, DTensor) for p in now.values()):
+            return
+        self.parameters, self.is_sharded = now, True
+        for name, weight in self.ema.weights.items():
+            self.ema.weights[name] = self._kept(name, weight)
+        device = next(iter(now.values())).device
+        self.ema.sum_pieces = partial(sum_over_processes, device=device)
 
     @contextmanager
     def active(self) -> Iterator[nn.Module]:
         """Run the model as the teacher inside this context: averaged weights, no dropout, no gradient.
 
-        The student's tensors are set aside, not copied, and put back on the way out. Enter only while no graph of the
-        student's is alive: it would be differentiated at the teacher's weights.
+        The student's tensors are set aside, not copied, and put back on the way out; pieces of a sharded model are
+        exchanged in place, since FSDP gathers from the memory it knows. Enter only while no graph of the student's is
+        alive: it would be differentiated at the teacher's weights.
         """
-        aside = {name: parameter.data for name, parameter in self.parameters.items()}
         was_training = self.model.training
+        aside = self._put_in_place()
         try:
-            for name, parameter in self.parameters.items():
-                parameter.data = self.ema.weights[name].to(parameter.device, parameter.dtype)
             self.model.eval()
             with torch.no_grad():
                 yield self.model
         finally:
-            for name, parameter in self.parameters.items():
-                parameter.data = aside[name]
+            self._put_back(aside)
             self.model.train(was_training)
 
     def follow(self, step: int) -> Change:
         """Move after optimiser step `step` (1 for the first)."""
         with torch.no_grad():
-            return self.ema.after_step(step, self.parameters)
+            return self.ema.after_step(step, self._student())
 
     def distance(self) -> float:
         """Relative distance of the teacher's weights to the student's."""
-        return self.ema.distance(self.parameters)
+        return self.ema.distance(self._student())
 
     def state_dict(self) -> dict[str, Any]:
-        """Return weights and counters of the averages."""
-        return self.ema.state_dict()
+        """Return whole weights and counters of the averages; every process must call this when the model is sharded."""
+        state = self.ema.state_dict()
+        if self.is_sharded:
+            weights = state["weights"]
+            for name in weights:  # in the same order on every process
+                if name not in self._paired:
+                    weights[name] = join(weights[name], self.parameters[name]).cpu()
+        return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a `state_dict`, bit for bit."""
+        """Continue from a `state_dict`, bit for bit, on as many processes as there are now."""
+        self.follow_shards()
+        if self.is_sharded:
+            weights = {name: self._kept(name, weight) for name, weight in state["weights"].items()}
+            state = {**state, "weights": weights}
         self.ema.load_state_dict(state)
+
+    def _student(self) -> dict[str, Tensor]:
+        """Return what the averages follow: pieces of sharded parameters, LoRA pairs whole."""
+        if not self.is_sharded:
+            return dict(self.parameters)
+        return {name: whole(p) if name in self._paired else piece(p) for name, p in self.parameters.items()}
+
+    def _kept(self, name: str, weight: Tensor) -> Tensor:
+        """Return the part of a whole averaged weight that this process keeps, on the device of the averages."""
+        like = self.parameters.get(name)
+        if like is None or name in self._paired:
+            return weight.to(torch.float32, copy=True)
+        return cut(weight, like).to(self.ema.device or like.device, torch.float32)
+
+    def _put_in_place(self) -> dict[str, Tensor]:
+        """Give the model the teacher's weights and return the student's."""
+        if not self.is_sharded:
+            aside = {name: parameter.data for name, parameter in self.parameters.items()}
+            for name, parameter in self.parameters.items():
+                parameter.data = self.ema.weights[name].to(parameter.device, parameter.dtype)
+            return aside
+        drop_gathered(self.model)
+        aside = {}
+        for name, parameter in self.parameters.items():
+            own, averaged = piece(parameter), self.ema.weights[name]
+            aside[name] = own.clone()
+            own.copy_(cut(averaged, parameter) if name in self._paired else averaged)
+        return aside
+
+    def _put_back(self, aside: Mapping[str, Tensor]) -> None:
+        if not self.is_sharded:
+            for name, parameter in self.parameters.items():
+                parameter.data = aside[name]
+            return
+        drop_gathered(self.model)
+        for name, parameter in self.parameters.items():
+            piece(parameter).copy_(aside[name])

@@ -23,6 +23,7 @@ from healthgym.errors import HealthgymError
 from healthgym.rollout import Trajectory
 from healthgym.training.advantages import group_advantages
 from healthgym.training.bad_steps import BadSteps
+from healthgym.training.buckets import bucket_by_length
 from healthgym.training.checkpoints import publish, rotate, working_folder
 from healthgym.training.config import Robust
 from healthgym.training.corrective import CorrectiveTraces
@@ -31,6 +32,7 @@ from healthgym.training.dead_groups import DeadGroups
 from healthgym.training.distill_step import DistillStep
 from healthgym.training.distillation import TeacherView
 from healthgym.training.episode_metrics import episode_metrics, gathered
+from healthgym.training.processes import let_cpus_shard
 from healthgym.training.retrying import RetryingTrainer
 from healthgym.training.rows import EpisodeRow
 from healthgym.training.saving import check_finite, whole_or_nothing
@@ -68,6 +70,7 @@ class EpisodeTrainer(RetryingTrainer):
         robust: What the run endures.
         corrects_engine: The episodes come from an engine of its own arithmetic: weight each token by the trainer's
             probability over the engine's, truncated as `args` say.
+        by_length: Cut each step into micro-batches of similar length.
     """
 
     def __init__(
@@ -88,12 +91,16 @@ class EpisodeTrainer(RetryingTrainer):
         spared: Callable[[], Collection[int]] = tuple,
         robust: Robust | None = None,
         corrects_engine: bool = False,
+        by_length: bool = False,
     ) -> None:
         self.keep, self.spared, self.curriculum, self.traces = keep, spared, curriculum, traces
         robust = robust or Robust()
         self.bad_steps = BadSteps(most=robust.max_bad_steps, processes=int(args.world_size))
         self.dead_groups = DeadGroups(share=robust.dead_group_share, steps=robust.dead_group_steps)
         self.stops_when_dead = robust.dead_group_stop
+        self.by_length = by_length
+        self.at_start: list[Callable[[], None]] = []
+        """Called once the launch has prepared the model, before the first step."""
         self.collect, self.shaping, self.distill, self.on_episodes = collect, shaping, distill, on_episodes
         self.counts: dict[str, int] = {"infrastructure_failures": 0, "degenerate": 0}
         self._trajectories: list[Trajectory | None] = []
@@ -101,6 +108,7 @@ class EpisodeTrainer(RetryingTrainer):
         self._student_logps: Tensor | None = None
         self._reweigh: Callable[[Tensor], None] | None = None
         self._success = self._dead_share = 0.0
+        let_cpus_shard()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*'rollout_func', which is an experimental")
             super().__init__(
@@ -183,6 +191,16 @@ class EpisodeTrainer(RetryingTrainer):
         if self.on_episodes is not None:
             self.on_episodes(self.state.global_step, made)
         return output
+
+    def _prepare_inputs(self, generation_batch: dict[str, Any]) -> dict[str, Any]:
+        before = self._buffered_inputs
+        inputs = super()._prepare_inputs(generation_batch)
+        if self.by_length and self.model.training and self._buffered_inputs is not before:
+            buckets = bucket_by_length(self._buffered_inputs)
+            self._buffered_inputs = buckets.batches
+            self._note(buckets.metrics())
+            return self._buffered_inputs[self._step % self.args.steps_per_generation]
+        return inputs
 
     def _advantages(self, local: Tensor, trajectories: Sequence[Trajectory | None]) -> Tensor:
         """Replace TRL's advantages: population deviation, degenerate episodes outside the baseline."""
@@ -283,6 +301,13 @@ class EpisodeTrainer(RetryingTrainer):
         self._student_logps = None
         self.begin_step()
 
+    def begin_training(self) -> None:
+        """Let the teacher take up what the launch has made of the student's parameters."""
+        if self.distill is not None:
+            self.distill.distillation.teacher.follow_shards()
+        for act in self.at_start:
+            act()
+
     def begin_step(self) -> None:
         """Fix lambda for the optimiser step that starts now."""
         if self.distill is not None:
@@ -317,8 +342,9 @@ class EpisodeTrainer(RetryingTrainer):
         check_finite(self.model, name)
         with whole_or_nothing(working_folder(root), name, root):
             super()._save_checkpoint(model, trial)
+            state = self.state_dict()  # gathered from all processes
             if self.args.should_save:
-                torch.save(self.state_dict(), working_folder(root) / name / OUR_STATE)
+                torch.save(state, working_folder(root) / name / OUR_STATE)
         self.accelerator.wait_for_everyone()
         if self.args.should_save:
             publish(root, name)
@@ -393,6 +419,11 @@ class _StepCallback(TrainerCallback):
 
     def __init__(self, trainer: EpisodeTrainer) -> None:
         self.trainer = trainer
+
+    def on_train_begin(
+        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
+    ) -> None:
+        self.trainer.begin_training()
 
     def on_step_begin(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any

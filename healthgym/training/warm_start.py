@@ -12,6 +12,7 @@ from trl import SFTConfig, SFTTrainer
 
 from healthgym.errors import ConfigError
 from healthgym.rollout import Trajectory
+from healthgym.training.processes import let_cpus_shard
 from healthgym.training.teacher_context import HintRenderer, teacher_sequence
 
 IGNORED = -100
@@ -121,6 +122,7 @@ def warm_start(
     )
     set_seed(seed)
     losses = _Losses(on_step)
+    let_cpus_shard()
     trainer = SFTTrainer(
         model=model, args=arguments, train_dataset=rows, processing_class=tokenizer, callbacks=[losses]
     )

@@ -133,12 +133,24 @@ env: {domains: [DOMAIN], prompt_profile: bare}
 """
 
 
-def test_a_dry_run_prints_the_resolved_config(run, fever, tmp_path):
+def test_a_dry_run_prints_the_resolved_config_and_the_plan(run, fever, tmp_path):
     recipe = tmp_path / "r.yaml"
     recipe.write_text(RECIPE.replace("DOMAIN", str(fever)))
     ran = run("train", recipe, "--set", "optim.steps=7", "--dry-run", "--json")
-    assert ran.json["optim"]["steps"] == 7 and ran.json["model"]["tiny"]["hidden_size"] == 32
+    assert ran.json["config"]["optim"]["steps"] == 7 and ran.json["config"]["model"]["tiny"]["hidden_size"] == 32
+    assert ran.json["plan"]["volume"]["episodes"] == 7 * 8 * 8
     assert not (tmp_path / "runs").exists()
+
+
+def test_a_dry_run_shows_memory_mechanisms_and_warnings(run, fever, tmp_path):
+    recipe = tmp_path / "r.yaml"
+    recipe.write_text(RECIPE.replace("DOMAIN", str(fever)))
+    ran = run("train", recipe, "--dry-run", "--processes", "2", "--device-memory", "0.001")
+    assert ran.code == 0
+    for part in ("sharded by FSDP2", "optimiser", "does not fit", "Mechanisms", "set teacher", "Warning: The peak of"):
+        assert part in ran.out, part
+    refused = run("train", recipe, "--dry-run", "--sharding", "zero", "--json")
+    assert refused.code == 2 and "expected none or fsdp" in refused.json["error"]
 
 
 def test_an_unknown_setting_names_the_nearest(run, fever, tmp_path):

@@ -11,6 +11,7 @@ import torch
 from fever import plain_source
 
 from healthgym.training.loading import load_config
+from healthgym.training.processes import join_processes
 from healthgym.training.run import train
 
 
@@ -30,6 +31,7 @@ def main(recipe: str, run_dir: str, kill_at: str, while_saving: str = "") -> Non
     if while_saving:
         torch.save = dying  # type: ignore[assignment]
     train(load_config(recipe), run_dir=Path(run_dir), make_source=plain_source, on_step=on_step)
+    join_processes().destroy_process_group()  # gloo aborts a process whose peer has gone
 
 
 main(*sys.argv[1:])

@@ -1,39 +1,72 @@
-"""Trains the tiny model on the yes environment, on as many processes as it was launched with, and writes its log."""
+"""Trains the tiny model on the yes environment, once for each scenario, on as many processes as it was launched with.
+
+A scenario is a folder's name and options, joined by commas: `fsdp` shards the model, `lora` trains adapters, `resume`
+continues from the folder's last checkpoint.
+"""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import torch
-from accelerate import PartialState
 from test_episode_trainer import build, settings
-from tiny import YesEnvironment
+from tiny import YesEnvironment, make_model, make_tokenizer
 
 from healthgym.rollout import Trajectory
+from healthgym.training.checkpoints import latest_checkpoint
+from healthgym.training.processes import join_processes, sharding
+from healthgym.training.replica import Replica
 from healthgym.training.rows import EpisodeRow
+from healthgym.training.shards import is_sharded, piece
 
 
 class SeededByAttempt(YesEnvironment):
     """Samples each attempt from its own place in the whole batch, so that the split over processes changes nothing."""
 
+    replica: Replica | None = None
+
     def __call__(self, rows: Sequence[EpisodeRow], step: int) -> list[Trajectory | None]:
-        first = PartialState().process_index * len(rows)
+        if self.replica is not None:
+            self.replica.refresh()
+        first = join_processes().process_index * len(rows)
         return [
             self.play(row, torch.Generator().manual_seed(1000 * step + first + place)) for place, row in enumerate(rows)
         ]
 
 
-def main(folder: str) -> None:
-    processes = PartialState(cpu=True)
-    config = settings(4, optim={"learning_rate": 1e-3, "micro_batch": 8 // processes.num_processes})
-    trainer, log = build(Path(folder), config)
-    trainer.collect = SeededByAttempt(trainer.processing_class, trainer.model)
-    trainer.train()
+def run(folder: Path, options: Sequence[str]) -> None:
+    os.environ["ACCELERATE_USE_FSDP"] = str("fsdp" in options).lower()
+    processes = join_processes()
+    optim = {"learning_rate": 1e-3, "micro_batch": 8 // processes.num_processes, "loss_type": "grpo"}
+    config = settings(4, optim=optim, checkpoint={"every": 2, "keep": 9}, guard={"grad_norm_every": 0})
+    model = make_model(make_tokenizer(), lora="lora" in options)
+    replica = Replica(model, device=processes.device, dtype=torch.float32) if sharding() != "none" else None
+    trainer, log = build(folder, config, model=model)
+    trainer.collect = SeededByAttempt(trainer.processing_class, model if replica is None else replica.model)
+    trainer.collect.replica = replica
+    teacher = trainer.distill.distillation.teacher
+    begun: dict[str, Any] = {}
+    trainer.at_start.append(lambda: begun.update(teacher.state_dict()))
+    found = latest_checkpoint(folder) if "resume" in options else None
+    trainer.train(resume_from_checkpoint=None if found is None else str(found))
+    held = sum(piece(parameter).numel() for parameter in trainer.model.parameters())
+    averaged = sum(weight.numel() for weight in teacher.ema.weights.values())
     if processes.is_main_process:
-        (Path(folder) / "log.json").write_text(json.dumps(log.rows))
+        facts = {"rows": log.rows, "sharded": is_sharded(trainer.model), "held": held, "averaged": averaged}
+        (folder / "log.json").write_text(json.dumps(facts))
+        torch.save(begun, folder / "begun.pt")
     processes.wait_for_everyone()
-    processes.destroy_process_group()  # gloo aborts a process whose peer has gone
 
 
-main(sys.argv[1])
+def main(root: str, *scenarios: str) -> None:
+    for scenario in scenarios:
+        name, *options = scenario.split(",")
+        run(Path(root) / name, options)
+    join_processes().destroy_process_group()  # gloo aborts a process whose peer has gone
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -55,8 +55,18 @@ def test_limits_that_some_oracles_miss_are_warned_of(caplog: pytest.LogCaptureFi
     assert "1 of 2 sampled tasks" in caplog.text
 
 
-def test_a_sharded_teacher_is_refused():
-    check_distribution(config(), "MULTI_GPU")
-    with pytest.raises(ConfigError, match="whole parameters"):
-        check_distribution(config(), "DistributedType.FSDP")
-    check_distribution(config(preset="grpo"), "DistributedType.FSDP")
+def test_shards_that_no_teacher_can_follow_are_refused(caplog: pytest.LogCaptureFixture):
+    check_distribution(config(), "none")
+    with caplog.at_level(logging.WARNING):
+        check_distribution(config(), "fsdp")
+    assert "grad_norm_every" in caplog.text
+    with pytest.raises(ConfigError, match="version 1 of FSDP"):
+        check_distribution(config(), "fsdp", fsdp_version=1)
+    with pytest.raises(ConfigError, match="DeepSpeed partitions"):
+        check_distribution(config(), "deepspeed")
+    check_distribution(config(preset="grpo"), "deepspeed")
+    wide = config(
+        model={"tiny": {}, "lora": {"rank": 4}}, teacher={"space": "delta", "rank_factor": 2, "update_every": 1}
+    )
+    with pytest.raises(ConfigError, match="rank_factor 2"):
+        check_distribution(wide, "fsdp")

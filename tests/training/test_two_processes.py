@@ -1,25 +1,79 @@
+"""Two gloo processes against one: plain data parallelism and FSDP2, with the launch config that is shipped."""
+
 import json
-import os
-import subprocess
-import sys
+import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+from launching import launch
+
+SCRIPT = Path(__file__).parent / "run_yes.py"
+COMPARED = ("loss", "reward", "grad_norm", "tt_opd/kl", "tt_opd/teacher_distance", "episode/success", "entropy")
 
 
-def launch(folder: Path, processes: int) -> list[dict[str, float]]:
-    script = str(Path(__file__).parent / "run_yes.py")
-    command = [sys.executable, "-m", "torch.distributed.run", f"--nproc_per_node={processes}", "--standalone"]
-    environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "OMP_NUM_THREADS": "1"}
-    done = subprocess.run([*command, script, str(folder)], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return json.loads((folder / "log.json").read_text())
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every scenario in three launches: two processes, one, and two again."""
+    root = tmp_path_factory.mktemp("launches")
+    launch("fsdp2.yaml", 2, SCRIPT, root, "two", "two_fsdp,fsdp", "two_lora,fsdp,lora")
+    start_from(root, "two_fsdp", "from_two")
+    launch("fsdp2.yaml", 1, SCRIPT, root, "one", "one_fsdp,fsdp", "one_lora,lora", "from_two,fsdp,resume")
+    start_from(root, "one_fsdp", "from_one")
+    launch("fsdp2.yaml", 2, SCRIPT, root, "from_one,fsdp,resume")
+    return root
+
+
+def start_from(root: Path, before: str, after: str) -> None:
+    shutil.copytree(root / before / "checkpoint-2", root / after / "checkpoint-2")
+
+
+def log_of(root: Path, name: str) -> dict[str, Any]:
+    return json.loads((root / name / "log.json").read_text())
+
+
+def teacher_of(checkpoint: Path) -> dict[str, torch.Tensor]:
+    return torch.load(checkpoint / "healthgym.pt", weights_only=True)["distill"]["teacher"]["weights"]
+
+
+def assert_same_curve(rows: list[dict[str, float]], others: list[dict[str, float]]) -> None:
+    # The same eight episodes a step; only the order of float32 sums differs.
+    for name in COMPARED:
+        assert [row[name] for row in rows] == pytest.approx([row[name] for row in others], rel=1e-5, abs=1e-5), name
 
 
 @pytest.mark.slow
-def test_two_processes_follow_the_same_curve_as_one_with_twice_the_batch(tmp_path: Path):
-    one, two = launch(tmp_path / "one", 1), launch(tmp_path / "two", 2)
-    # The same eight episodes a step; only the order of float32 sums differs, and grows a little from step to step.
-    for name in ("reward", "grad_norm", "tt_opd/kl", "tt_opd/teacher_distance", "episode/success", "entropy"):
-        assert [row[name] for row in two] == pytest.approx([row[name] for row in one], rel=2e-3, abs=1e-6), name
-    assert [row["tt_opd/hints_fired"] for row in one] == [8, 16, 24, 32]
+def test_two_processes_follow_the_same_curve_as_one_with_twice_the_batch(root: Path):
+    one, two = log_of(root, "one"), log_of(root, "two")
+    assert not two["sharded"]
+    assert_same_curve(two["rows"], one["rows"])
+    assert [row["tt_opd/hints_fired"] for row in one["rows"]] == [8, 16, 24, 32]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("sharded", "whole"), [("two_fsdp", "one"), ("one_fsdp", "one"), ("two_lora", "one_lora")])
+def test_a_sharded_run_follows_the_same_curve_as_one_process(root: Path, sharded: str, whole: str):
+    log = log_of(root, sharded)
+    assert log["sharded"]
+    assert_same_curve(log["rows"], log_of(root, whole)["rows"])
+
+
+@pytest.mark.slow
+def test_student_and_teacher_are_cut_in_two_and_saved_whole(root: Path):
+    whole, half = log_of(root, "one"), log_of(root, "two_fsdp")
+    assert whole["averaged"] == whole["held"]
+    assert half["averaged"] == half["held"] < 0.51 * whole["held"]
+    ours, theirs = (teacher_of(root / name / "checkpoint-4") for name in ("one", "two_fsdp"))
+    assert ours.keys() == theirs.keys()
+    for name, tensor in ours.items():
+        torch.testing.assert_close(theirs[name], tensor, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("before", "after"), [("two_fsdp", "from_two"), ("one_fsdp", "from_one")])
+def test_a_sharded_run_resumes_on_another_number_of_processes(root: Path, before: str, after: str):
+    saved = teacher_of(root / after / "checkpoint-2")
+    restored = torch.load(root / after / "begun.pt", weights_only=True)["weights"]
+    assert all(torch.equal(tensor, restored[name]) for name, tensor in saved.items())
+    assert_same_curve(log_of(root, after)["rows"], log_of(root, before)["rows"][2:])

@@ -1,0 +1,191 @@
+"""Steps and tokens a second beside TRL's own GRPOTrainer with `environment_factory`, on the same tasks, model and settings.
+
+    python benchmarks/trl_side_by_side.py --steps 4 --warm-start 150
+
+Both start from the same weights: a tiny Qwen3 from scratch, shown demonstrations first so that it calls tools. TRL plays the
+episodes through an adapter that offers a domain's tools as methods; it has no simulated turns of its own and no signal that an
+episode is over, so a submitted episode runs on until the model stops calling tools.
+"""
+
+import argparse
+import copy
+import inspect
+import json
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import torch
+from datasets import Dataset
+from transformers import TrainerCallback
+from trl import GRPOTrainer
+from trl.chat_template_utils import qwen3_chat_template
+
+from healthgym.envs import Episode
+from healthgym.rewards import RewardConfig, compose
+from healthgym.tasks import Suite, load_suite
+from healthgym.training.arguments import rows_needed, trl_arguments
+from healthgym.training.assembly import make_examples
+from healthgym.training.config import RunConfig, WarmStart
+from healthgym.training.corpus import tokenizer_texts
+from healthgym.training.loading import make_config
+from healthgym.training.models import adopt_template
+from healthgym.training.policy_source import source_from
+from healthgym.training.rows import plan_rows
+from healthgym.training.run import run_tasks
+from healthgym.training.teacher_context import HintRenderer
+from healthgym.training.tiny_model import build_tiny_model, train_tokenizer
+from healthgym.training.trainer import EpisodeTrainer
+from healthgym.training.warm_start import warm_start
+
+PROFILE = "compact"
+
+
+def environment_class(suite: Suite, task_ids: list[str]) -> type:
+    """Return a class that plays a domain's episodes as TRL's environments do: tools are methods, typed and described."""
+
+    def reset(self: Any, task_id: str, seed: int, **unused: Any) -> None:
+        case = suite.case(task_id)
+        self._episode = Episode(case, suite.domains[case.task.domain], profile=PROFILE, seed=seed)
+
+    def get_reward(self: Any) -> float:
+        return float(compose(self._episode.grade(), RewardConfig()))
+
+    members: dict[str, Any] = {"reset": reset, "get_reward": get_reward}
+    first = suite.case(task_ids[0])
+    for name, spec in Episode(first, suite.domains[first.task.domain], profile=PROFILE).permitted.items():
+        members[name] = _method(name, spec.function)
+    return type("Ward", (), members)
+
+
+def _method(name: str, function: Any) -> Any:
+    def call(self: Any, **arguments: Any) -> str:
+        if self._episode.is_over:
+            return "The episode is over."
+        message = {"role": "assistant", "content": "", "tool_calls": [{"name": name, "arguments": arguments}]}
+        answers = self._episode.apply(message)
+        return "\n".join(str(answer["content"]) for answer in answers) or "Done."
+
+    call.__name__, call.__doc__ = name, inspect.getdoc(function)
+    call.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
+    call.__annotations__ = dict(inspect.get_annotations(function, eval_str=True))
+    return call
+
+
+class Rows(TrainerCallback):
+    """Keeps each step's log and the moments at which training began and ended."""
+
+    def __init__(self) -> None:
+        self.rows: list[dict[str, float]] = []
+        self.began = self.ended = 0.0
+
+    def on_train_begin(self, *arguments: Any, **unused: Any) -> None:
+        self.began = time.perf_counter()
+
+    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **unused: Any) -> None:
+        if logs and "loss" in logs:
+            self.rows.append(dict(logs))
+            self.ended = time.perf_counter()
+
+    def summary(self) -> dict[str, float]:
+        """Return steps and tokens a second, and what the episodes were like."""
+        seconds = self.ended - self.began
+        last = self.rows[-1]
+        mean = lambda name: sum(row[name] for row in self.rows) / len(self.rows)  # noqa: E731
+        return {
+            "seconds": seconds,
+            "steps_per_s": len(self.rows) / seconds,
+            "tokens_per_s": last["num_tokens"] / seconds,
+            "completion_tokens": mean("completions/mean_length"),
+            "tool_calls": mean("tools/call_frequency"),
+            "reward": mean("reward"),
+        }
+
+
+def config_of(arguments: argparse.Namespace) -> RunConfig:
+    """Return the settings that both trainers run under."""
+    return make_config(
+        {
+            "preset": "grpo",
+            "model": {"tiny": {"layers": 2, "hidden_size": 128, "intermediate_size": 384, "vocab_size": 2048}},
+            "env": {"domains": ["triage_emergency"], "families": ["vital_sign_triage"], "prompt_profile": PROFILE},
+            "rollout": {"max_tokens_per_turn": 64, "max_completion_tokens": 512, "trace_every": 0},
+            "optim": {"steps": arguments.steps, "tasks_per_step": 4, "num_generations": 4, "learning_rate": 1e-5},
+        }
+    )
+
+
+def ours(config: RunConfig, model: Any, tokenizer: Any, suite: Suite, task_ids: list[str], folder: Path) -> Rows:
+    """Train with healthgym and return what was logged."""
+    log = Rows()
+    source = source_from()(config, model, tokenizer, suite)
+    EpisodeTrainer(
+        model=model, args=trl_arguments(config, folder), tokenizer=tokenizer, callbacks=[log],
+        rows=plan_rows(task_ids, rows_needed(config), seed=0),
+        collect=lambda rows, step: source.sample(rows, seed=step),
+    ).train()  # fmt: skip
+    return log
+
+
+def theirs(config: RunConfig, model: Any, tokenizer: Any, suite: Suite, task_ids: list[str], folder: Path) -> Rows:
+    """Train with TRL's own trainer on the same rows and return what was logged."""
+    log = Rows()
+    prompts, columns = [], {"task_id": [], "seed": []}  # type: ignore[var-annotated]
+    for row in plan_rows(task_ids, rows_needed(config), seed=0):
+        case = suite.case(row.task_id)
+        messages = Episode(case, suite.domains[case.task.domain], profile=PROFILE).messages
+        prompts.append([{"role": m["role"], "content": m["content"]} for m in messages])
+        columns["task_id"].append(row.task_id)
+        columns["seed"].append(row.seed)
+    arguments = trl_arguments(config, folder)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        GRPOTrainer(
+            model=model, args=arguments, processing_class=tokenizer, callbacks=[log], reward_funcs=[],
+            train_dataset=Dataset.from_dict({"prompt": prompts, **columns}),
+            environment_factory=environment_class(suite, task_ids),
+        ).train()  # fmt: skip
+    return log
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--warm-start", type=int, default=150, help="supervised steps before both")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    config = config_of(arguments)
+    suite = load_suite(*config.env.domains)
+    task_ids = run_tasks(config, suite)[:64]
+    tokenizer = train_tokenizer(tokenizer_texts(config, suite, task_ids), config.model.tiny.vocab_size)  # type: ignore[union-attr]
+    tokenizer.chat_template = qwen3_chat_template
+    untouched = copy.deepcopy(tokenizer)
+    adopt_template(tokenizer)
+    model = build_tiny_model(config.model.tiny, tokenizer, seed=0)  # type: ignore[arg-type]
+    with tempfile.TemporaryDirectory() as folder:
+        if arguments.warm_start:
+            source = source_from()(config, model, tokenizer, suite)
+            shown = make_examples(
+                WarmStart(demonstrations=256), task_ids, suite, source, lambda: HintRenderer(tokenizer, {}),
+                level="process", seed=0,
+            )  # fmt: skip
+            warm_start(
+                model, tokenizer, shown, steps=arguments.warm_start, learning_rate=2e-3, batch_size=16,
+                output_dir=Path(folder),
+            )  # fmt: skip
+        start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+        result = {}
+        for name, train, reads in (("healthgym", ours, tokenizer), ("trl", theirs, untouched)):
+            fresh = build_tiny_model(config.model.tiny, tokenizer, seed=0)  # type: ignore[arg-type]
+            fresh.load_state_dict(start)
+            result[name] = train(config, fresh, reads, suite, task_ids, Path(folder) / name).summary()
+    print(f"{'':20} {'healthgym':>12} {'trl':>12}")
+    for key, value in result["healthgym"].items():
+        print(f"{key:20} {value:12.3f} {result['trl'][key]:12.3f}")
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""Parameters that a launch has cut into one piece a process: the piece, the whole, and back."""
+
+from collections.abc import Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor, distribute_tensor
+
+
+def is_sharded(model: nn.Module) -> bool:
+    """Whether any parameter lies in pieces on several processes."""
+    return any(isinstance(parameter, DTensor) or _is_partitioned(parameter) for parameter in model.parameters())
+
+
+def piece(tensor: Tensor) -> Tensor:
+    """Return this process's piece of a sharded tensor, sharing its memory; an ordinary tensor is its own piece."""
+    return tensor.detach().to_local() if isinstance(tensor, DTensor) else tensor.detach()
+
+
+def whole(tensor: Tensor) -> Tensor:
+    """Return a sharded tensor gathered on every process; all must call this. An ordinary tensor is returned as it is."""
+    return tensor.detach().full_tensor() if isinstance(tensor, DTensor) else tensor.detach()
+
+
+def cut(full: Tensor, like: Tensor) -> Tensor:
+    """Return a copy of this process's piece of a tensor that every process holds whole, cut as `like` is."""
+    if not isinstance(like, DTensor):
+        return full.detach().clone()
+    full = full.detach().to(like.device)
+    return distribute_tensor(full, like.device_mesh, like.placements, src_data_rank=None).to_local().clone()
+
+
+def join(part: Tensor, like: Tensor) -> Tensor:
+    """Return the whole of which every process holds one `part`, cut as `like` is; all must call this."""
+    if not isinstance(like, DTensor):
+        return part.detach().clone()
+    sharded = DTensor.from_local(
+        part.detach().to(like.device),
+        like.device_mesh,
+        like.placements,
+        run_check=False,
+        shape=like.shape,
+        stride=like.stride(),
+    )
+    return sharded.full_tensor()
+
+
+def whole_parameters(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
+    """Yield every parameter whole, one at a time, so that no more than one is held beside the shards.
+
+    All processes must take every item: gathering is something they do together. A tensor may be gone once the next is taken.
+    """
+    for name, parameter in model.named_parameters():
+        if not _is_partitioned(parameter):
+            yield name, whole(parameter)
+            continue
+        from deepspeed.zero import GatheredParameters
+
+        with GatheredParameters([parameter]):
+            yield name, parameter.detach()
+
+
+def whole_state(model: nn.Module, *, keep: bool) -> dict[str, Tensor] | None:
+    """Return a sharded model's state on the CPU where `keep` is set, None elsewhere; all processes must call this.
+
+    An ordinary model needs no gathering and gives None.
+    """
+    if not is_sharded(model):
+        return None
+    state = {}
+    for name, full in whole_parameters(model):
+        if keep:
+            state[name] = full.to("cpu", copy=True)
+    buffers = {name for name, _ in model.named_buffers()}
+    for name, tensor in model.state_dict().items():
+        if keep and name in buffers:
+            state[name] = tensor.cpu()
+    return state if keep else None
+
+
+def drop_gathered(model: nn.Module) -> None:
+    """Let FSDP forget what it has gathered, so that the next forward pass reads the pieces again."""
+    for module in model.modules():
+        reshard = getattr(module, "reshard", None)
+        if reshard is not None and is_fsdp(module):
+            reshard()
+
+
+def _is_partitioned(parameter: nn.Parameter) -> bool:
+    """Whether DeepSpeed holds this parameter in pieces, which it leaves empty outside its own passes."""
+    return hasattr(parameter, "ds_id")
+
+
+def is_fsdp(module: nn.Module) -> bool:
+    """Whether FSDP manages this module."""
+    from torch.distributed.fsdp import FSDPModule
+
+    return isinstance(module, FSDPModule)
+
+
+def sum_over_processes(values: list[float], device: torch.device | str) -> list[float]:
+    """Return each value summed over the processes of the launch; all must call this."""
+    tensor = torch.tensor(values, dtype=torch.float64, device=device)
+    torch.distributed.all_reduce(tensor)
+    return tensor.tolist()
