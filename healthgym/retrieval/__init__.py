@@ -6,6 +6,7 @@ from healthgym.retrieval.encoders import Encoder, HashingEncoder, SentenceTransf
 from healthgym.retrieval.index import MemoryRetriever, index_info, open_retriever
 from healthgym.retrieval.passages import Passage, read_passages, write_passages
 from healthgym.retrieval.retriever import Hit, QueryError, Retriever
+from healthgym.retrieval.service import SearchService
 
 __all__ = [
     "Encoder",
@@ -15,6 +16,7 @@ __all__ = [
     "Passage",
     "QueryError",
     "Retriever",
+    "SearchService",
     "SentenceTransformerEncoder",
     "build_index",
     "index_info",

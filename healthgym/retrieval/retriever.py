@@ -143,6 +143,10 @@ class Retriever:
             raise QueryError(f"No passage has the id {passage_id!r}. Use an id as a search returned it.")
         return self.store[position]
 
+    def renew_lock(self) -> None:
+        """Give up a lock that a thread of the parent process may have held when this process was forked."""
+        self._lock = Lock()
+
     def _hits(self, rankings: Sequence[Ranking], k: int) -> list[Hit]:
         positions, scores = rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings, k)
         hits = []
