@@ -61,6 +61,10 @@ class FaissDense:
         scores, positions = index.search(vectors, min(depth, self.index.ntotal), params=parameters)
         return [self._ranking(*row) for row in zip(scores, positions, strict=True)]
 
+    def vector(self, position: int) -> np.ndarray:
+        """Return the stored vector at a position, float32 (d,); a graph keeps 8 bits a number."""
+        return np.asarray(self.index.reconstruct(position), dtype=np.float32)
+
     def _plan(self, depth: int, allowed: np.ndarray | None) -> tuple[Any, Any]:
         """Return the index to ask (the graph, or the vectors below it) and its search parameters."""
         count = self.index.ntotal if allowed is None else int(np.count_nonzero(allowed))

@@ -8,6 +8,7 @@ import numpy as np
 
 from healthgym.errors import ContentError, MissingDependency, PassageIndexError
 from healthgym.retrieval.build import DENSE, LEXICAL
+from healthgym.retrieval.compatibility import check_encoder
 from healthgym.retrieval.dense import NumpyDense, import_faiss, load_faiss
 from healthgym.retrieval.encoders import Encoder, HashingEncoder, load_encoder
 from healthgym.retrieval.lexical import LexicalBuilder, LexicalIndex, import_bm25s
@@ -24,7 +25,8 @@ def open_retriever(
 
     Args:
         folder: What build_index() wrote.
-        encoder: The encoder it was built with; loaded by the name in the manifest when None.
+        encoder: The encoder it was built with, or its model in other arithmetic ('minilm' for 'minilm@bfloat16'), which is
+            compared with the stored vectors first; loaded by the name in the manifest when None.
         verify: Compare checksums (about 1 s a GB); sizes are compared always. Workers that open an index after a
             verified start may leave it out.
 
@@ -38,11 +40,6 @@ def open_retriever(
     import_bm25s()
     check_files(folder, manifest, checksums=verify)
     encoder = load_encoder(manifest.encoder if encoder is None else encoder)
-    if encoder.fingerprint != manifest.fingerprint:
-        raise PassageIndexError(
-            f"{folder} was built with encoder {manifest.encoder!r} ({manifest.fingerprint}), got {encoder.name!r} "
-            f"({encoder.fingerprint}). Open it with the former, or {REMEDY[0].lower()}{REMEDY[1:]} {folder} --encoder {encoder.name}"
-        )
     data = folder / manifest.data
     store = FileStore(data, manifest.sources, manifest.licences)
     dense = load_faiss(data / DENSE)
@@ -51,6 +48,7 @@ def open_retriever(
             f"{folder} has {len(store)} passages, {dense.index.ntotal} vectors and {manifest.passages} in its manifest. "
             f"{REMEDY} {folder}"
         )
+    check_encoder(folder, manifest, encoder, store, dense)
     return Retriever(
         store, dense, LexicalIndex.load(data / LEXICAL), encoder, {"index": manifest.index, "bytes": manifest.bytes}
     )
