@@ -98,7 +98,7 @@ def test_the_nearest_passages_are_found_filtered_or_not(tmp_path, kind):
 
 
 def test_auto_takes_the_graph_from_20000_passages(monkeypatch, facts, tmp_path):
-    monkeypatch.setattr("healthgym.retrieval.build.EXACT_BELOW", 10)
+    monkeypatch.setattr("healthgym.retrieval.stages.EXACT_BELOW", 10)
     assert build_index([facts[:9]], tmp_path / "a", HashingEncoder()).index == "exact"
     assert build_index([facts], tmp_path / "b", HashingEncoder()).index == "hnsw"
     assert open_retriever(tmp_path / "b").search("gout", 1)[0].id == "gout"
