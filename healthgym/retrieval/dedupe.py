@@ -27,6 +27,8 @@ SHINGLE = 3
 BANDS, ROWS = 12, 5
 """A pair of similarity s becomes a candidate with probability 1 - (1 - s^5)^12: 0.99 at 0.8, 0.32 at 0.5."""
 
+LARGEST = np.uint64(2**64 - 1)
+
 NEAR = 0.8
 """Shared shingles over all shingles of both from which passages are near duplicates."""
 
@@ -60,11 +62,13 @@ class Signer:
         texts = [words_of(passage.text) or ["-"] for passage in passages]
         words, starts = self._hasher.flat(texts, padding=SHINGLE - 1)
         shingles = window_hashes(np.append(words, np.zeros(SHINGLE - 1, np.uint64)), SHINGLE)
+        padding = (starts[1:, None] - np.arange(1, SHINGLE)).ravel()  # runs that begin behind the last word of a text
         signatures["exact"] = [hash64(exact_text(passage)) for passage in passages]
         for band in range(BANDS):
             key = scrambled(np.array(titles, dtype=np.uint64) + np.uint64(band))
             for row in range(ROWS):
                 hashes = shingles * self._factors[band * ROWS + row]
+                hashes[padding] = LARGEST
                 key = scrambled(key ^ np.minimum.reduceat(hashes, starts[:-1]))
             signatures["bands"][:, band] = (key >> np.uint64(32)).astype(np.uint32)
         return signatures

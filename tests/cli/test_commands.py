@@ -12,6 +12,7 @@ SPLITS = ("train", "val", "test", "test_ood")
     [
         ["domains"], ["tools"], ["tasks"], ["tasks", "show"], ["tasks", "gallery"], ["play"], ["validate"], ["train"], ["report"],
         ["new", "domain"], ["new", "tool"], ["new", "task"], ["kb", "build"], ["kb", "info"], ["kb", "search"],
+        ["kb", "add"], ["kb", "verify"], ["kb", "audit"],
     ],
     ids=" ".join,
 )  # fmt: skip

@@ -75,7 +75,7 @@ def test_band_keys_find_pairs_above_the_threshold_and_do_not_change_with_the_bat
     words = [f"word{number}" for number in range(3000)]
     texts = [list(rng.choice(words, 100)) for _ in range(200)]
     passages = [passage(str(n), " ".join(text)) for n, text in enumerate(texts)]
-    # Leaving out 5 words at the end keeps 93 of 100 shingles: candidates with probability 1 - (1 - 0.93^5)^12 > 0.9999.
+    # Leaving out 5 words at the end keeps 93 of 102 shingles: candidates with probability 1 - (1 - 0.912^5)^12 > 0.9999.
     passages += [passage(f"{n}-cut", " ".join(text[:95])) for n, text in enumerate(texts)]
     whole = Signer().sign(passages)
     parts = np.concatenate([Signer().sign(passages[:7]), Signer().sign(passages[7:])])
