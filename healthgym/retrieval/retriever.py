@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from healthgym.errors import MissingDependency, ToolError, nearest
+from healthgym.retrieval.dates import date_window
 from healthgym.retrieval.dense import DenseIndex
 from healthgym.retrieval.encoders import Encoder
 from healthgym.retrieval.lexical import LexicalIndex
@@ -51,6 +52,7 @@ class Retriever:
         lexical: Their words; None where bm25s is not installed: fused searches are then dense ones.
         encoder: Encodes queries; must be the one that made the vectors.
         info: What `info` shows beside counts.
+        excluded: Ids that no search returns, as an audit lists them.
     """
 
     def __init__(
@@ -60,8 +62,10 @@ class Retriever:
         lexical: LexicalIndex | None,
         encoder: Encoder,
         info: dict[str, Any] | None = None,
+        excluded: Iterable[str] = frozenset(),
     ) -> None:
         self.store, self.encoder = store, encoder
+        self.excluded = _ids(excluded)
         self._dense, self._lexical = dense, lexical
         self._info = info or {}
         self._vectors: OrderedDict[bytes, np.ndarray] = OrderedDict()
@@ -86,6 +90,8 @@ class Retriever:
         *,
         sources: Iterable[str] | None = None,
         licences: Iterable[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
         exclude: Iterable[str] = frozenset(),
         mode: Mode = "fused",
     ) -> list[Hit]:
@@ -96,13 +102,17 @@ class Retriever:
             k: 1 to 100.
             sources: Return passages of these sources only.
             licences: Return passages under these licences only.
+            since: Return passages that may be dated this year, month or day ('2019', '2019-05', '2019-05-07') or later.
+            until: Return passages that may be dated then or earlier. Passages without a date pass neither filter.
             exclude: Ids never to return, for example the gold evidence of a benchmark's questions.
             mode: 'fused' (reciprocal rank fusion), 'dense' or 'lexical'.
 
         Raises:
             QueryError: query, k, mode or a filter cannot be used; says what to change.
         """
-        return self.search_many([query], k, sources=sources, licences=licences, exclude=exclude, mode=mode)[0]
+        return self.search_many(
+            [query], k, sources=sources, licences=licences, since=since, until=until, exclude=exclude, mode=mode
+        )[0]
 
     def search_many(
         self,
@@ -111,6 +121,8 @@ class Retriever:
         *,
         sources: Iterable[str] | None = None,
         licences: Iterable[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
         exclude: Iterable[str] = frozenset(),
         mode: Mode = "fused",
     ) -> list[list[Hit]]:
@@ -122,7 +134,8 @@ class Retriever:
         allowed = self.store.allowed(
             _known("source", sources, self.store.sources),
             _known("licence", licences, self.store.licences),
-            _ids(exclude),
+            self.excluded | _ids(exclude),
+            date_window(since, until),
         )
         depth = k if mode != "fused" else max(2 * k, FUSION_DEPTH)
         rankings: list[list[Ranking]] = []
@@ -139,7 +152,7 @@ class Retriever:
             QueryError: no passage has that id.
         """
         position = self.store.position(passage_id) if isinstance(passage_id, str) else None
-        if position is None:
+        if position is None or passage_id in self.excluded:
             raise QueryError(f"No passage has the id {passage_id!r}. Use an id as a search returned it.")
         return self.store[position]
 

@@ -2,7 +2,7 @@
 
 import os
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from threading import Lock
 from types import TracebackType
 from typing import Any
@@ -90,7 +90,7 @@ class SearchService:
 
 def _settled(value: Any) -> Any:
     """Return a filter as something that compares by its content."""
-    return value if value is None or isinstance(value, str) else frozenset(value)
+    return frozenset(value) if isinstance(value, Iterable) and not isinstance(value, str) else value
 
 
 _ALIVE: WeakSet[SearchService] = WeakSet()
