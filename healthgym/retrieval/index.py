@@ -16,6 +16,7 @@ from healthgym.retrieval.exclusions import read_exclusions
 from healthgym.retrieval.lexical import LexicalBuilder, LexicalIndex, import_bm25s
 from healthgym.retrieval.manifest import REMEDY, Manifest, check_files, read_manifest
 from healthgym.retrieval.passages import Passage
+from healthgym.retrieval.reranking import Reranker, load_reranker
 from healthgym.retrieval.retriever import Retriever
 from healthgym.retrieval.rows import UNKNOWN_LICENCE
 from healthgym.retrieval.store import DATES, FileStore, MemoryStore
@@ -27,6 +28,7 @@ def open_retriever(
     *,
     verify: bool = True,
     exclude: Path | str | Iterable[str] = frozenset(),
+    reranker: str | Path | Reranker | None = None,
 ) -> Retriever:
     """Open the index in a folder.
 
@@ -37,6 +39,7 @@ def open_retriever(
         verify: Compare checksums (about 1 s a GB); sizes are compared always. Workers that open an index after a
             verified start may leave it out.
         exclude: Ids that the retriever never returns, or the file that lists them: `healthgym kb audit` writes one.
+        reranker: A callable, or the name or folder of a cross-encoder, that orders the first hits anew; None for none.
 
     Raises:
         PassageIndexError: no index, an unfinished or damaged one, or one built with another encoder; says what to do.
@@ -64,6 +67,7 @@ def open_retriever(
         encoder,
         {"index": manifest.index, "bytes": manifest.bytes},
         read_exclusions(exclude) if isinstance(exclude, Path | str) else exclude,
+        None if reranker is None else load_reranker(reranker),
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from threading import Lock
 from typing import Any, Literal
@@ -16,6 +16,7 @@ from healthgym.retrieval.encoders import Encoder
 from healthgym.retrieval.lexical import LexicalIndex
 from healthgym.retrieval.passages import Passage
 from healthgym.retrieval.ranking import Ranking, reciprocal_rank_fusion
+from healthgym.retrieval.reranking import RERANK_DEPTH, Reranker, reranked
 from healthgym.retrieval.store import PassageStore
 
 Mode = Literal["fused", "dense", "lexical"]
@@ -38,7 +39,7 @@ class Hit:
 
     id: str
     score: float
-    """Comparable within one result only: reciprocal rank sum, cosine or BM25, as the mode has it."""
+    """Comparable within one result only: reciprocal rank sum, cosine, BM25 or the reranker's, as the mode has it."""
 
     passage: Passage
 
@@ -53,6 +54,7 @@ class Retriever:
         encoder: Encodes queries; must be the one that made the vectors.
         info: What `info` shows beside counts.
         excluded: Ids that no search returns, as an audit lists them.
+        reranker: Orders the first 30 hits of a fused search anew; see load_reranker().
     """
 
     def __init__(
@@ -63,7 +65,9 @@ class Retriever:
         encoder: Encoder,
         info: dict[str, Any] | None = None,
         excluded: Iterable[str] = frozenset(),
+        reranker: Reranker | None = None,
     ) -> None:
+        self.reranker = reranker
         self.store, self.encoder = store, encoder
         self.excluded = _ids(excluded)
         self._dense, self._lexical = dense, lexical
@@ -143,6 +147,9 @@ class Retriever:
             rankings.append(self._dense.search(self._encode(texts), depth, allowed))
         if mode != "dense" and self._lexical is not None:
             rankings.append([self._lexical.search(text, depth, allowed) for text in texts])
+        if self.reranker is not None and mode == "fused":
+            found = [self._hits(each, max(k, RERANK_DEPTH)) for each in zip(*rankings, strict=True)]
+            return [self._rerank(self.reranker, *each)[:k] for each in zip(texts, found, strict=True)]
         return [self._hits(each, k) for each in zip(*rankings, strict=True)]
 
     def passage(self, passage_id: str) -> Passage:
@@ -167,6 +174,11 @@ class Retriever:
             passage = self.store[position]
             hits.append(Hit(id=passage.id, score=score, passage=passage))
         return hits
+
+    @staticmethod
+    def _rerank(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        order = reranked(reranker, query, [hit.passage.full_text for hit in hits]) if hits else []
+        return [replace(hits[place], score=score) for place, score in order]
 
     def _encode(self, texts: Sequence[str]) -> np.ndarray:
         """Return float32 (q, d), from the cache where a text was seen before."""
