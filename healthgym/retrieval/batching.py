@@ -44,6 +44,7 @@ class BatchingEncoder:
             raise ConfigError(f"max_batch must be at least 1, got {max_batch}")
         self.encoder, self.max_batch = encoder, max_batch
         self.name, self.dimension, self.fingerprint = encoder.name, encoder.dimension, encoder.fingerprint
+        self.fusion_weight: float = getattr(encoder, "fusion_weight", 1.0)
         self.calls = self.batches = 0
         """Calls received and batches encoded: how well batching works."""
 

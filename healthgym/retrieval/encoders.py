@@ -46,6 +46,10 @@ class HashingEncoder:
 
     WORD, PAIR, TRIPLE = 4, 2, 1
 
+    fusion_weight = 0.5
+    """How much its ranking counts beside that of BM25, which weighs words by how rare they are. Encoders that say nothing
+    count 1."""
+
     def __init__(self, dimension: int = 512) -> None:
         if dimension < 16:
             raise ConfigError(f"a hashing encoder needs a dimension of at least 16, got {dimension}")

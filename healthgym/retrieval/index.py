@@ -163,13 +163,13 @@ class MemoryRetriever(Retriever):
             raise ContentError("a retriever needs at least one passage")
         texts = [passage.full_text for passage in store.passages]
         dense = NumpyDense(np.ascontiguousarray(encoder.encode(texts)))
-        super().__init__(store, dense, _lexical(texts), encoder, {"index": dense.kind, "bytes": dense.vectors.nbytes})
+        super().__init__(store, dense, _lexical(store.passages), encoder, {"index": dense.kind, "bytes": dense.vectors.nbytes})
 
 
-def _lexical(texts: list[str]) -> LexicalIndex | None:
+def _lexical(passages: Iterable[Passage]) -> LexicalIndex | None:
     try:
         builder = LexicalBuilder()
     except MissingDependency:
         return None
-    builder.add(texts)
+    builder.add(passage.lexical_text for passage in passages)
     return builder.build()

@@ -17,6 +17,9 @@ LONGEST_LINE = 16 * 1024 * 1024
 DATE_KEYS = ("date", "published")
 """Keys a corpus may keep a passage's date or year under, the first one present wins."""
 
+TITLE_WEIGHT = 3
+"""How often the words of a title count in the lexical index; see docs/knowledge-base-measurements.md."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Passage:
@@ -48,9 +51,15 @@ class Passage:
 
     @property
     def full_text(self) -> str:
-        """Title, section and text: what encoders and the lexical index read."""
+        """Title, section and text: what encoders read."""
         heading = self.title if not self.section else f"{self.title}. {self.section}"
         return f"{heading}. {self.text}"
+
+    @property
+    def lexical_text(self) -> str:
+        """What the lexical index reads: the title counts more than the text, or passages that only mention a subject crowd
+        out those that are about it."""
+        return f"{self.title}. " * (TITLE_WEIGHT - 1) + self.full_text
 
     def to_json(self) -> str:
         """Return the passage as one line of JSON, without the line break."""

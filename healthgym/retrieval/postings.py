@@ -8,8 +8,9 @@ from typing import IO
 
 import numpy as np
 
-K1, B = 1.5, 0.75
-"""BM25: how soon repeated words stop counting, how far long passages are held back."""
+K1, B = 0.9, 0.4
+"""BM25: how soon repeated words stop counting, how far long passages are held back; chosen in
+docs/knowledge-base-measurements.md."""
 
 IN_MEMORY = 1 << 26
 """Bytes that stay in memory before postings and scores go to temporary files."""

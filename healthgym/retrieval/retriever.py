@@ -168,7 +168,8 @@ class Retriever:
         self._lock = Lock()
 
     def _hits(self, rankings: Sequence[Ranking], k: int) -> list[Hit]:
-        positions, scores = rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings, k)
+        weights = (getattr(self.encoder, "fusion_weight", 1.0), 1.0)
+        positions, scores = rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings, k, weights)
         hits = []
         for position, score in zip(positions[:k].tolist(), scores[:k].tolist(), strict=True):
             passage = self.store[position]

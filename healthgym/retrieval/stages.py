@@ -218,7 +218,7 @@ class Stages:
         """Build the lexical index from the stored texts."""
         (self.folder / VECTORS).unlink(missing_ok=True)
         lexical, done = LexicalBuilder(), 0
-        texts = self._texts(0)
+        texts = (passage_of(line).lexical_text for line in Lines(self.data / LINES).since(0))
         while batch := list(islice(texts, self.plan.batch_size)):
             lexical.add(batch)
             done += len(batch)

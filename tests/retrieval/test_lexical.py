@@ -29,9 +29,9 @@ def built(texts, batch=1000):
 
 def test_scores_follow_the_formula():
     # Three passages of 2, 1 and 3 words, mean 2. 'gout' is in two of them: rarity ln(1 + 1.5 / 2.5) = ln 1.6.
-    # Passage 0 has it once in 2 words: 1 / (1 + 1.5); passage 2 twice in 3: 2 / (2 + 1.5 * (0.25 + 0.75 * 1.5)).
+    # Passage 0 has it once in 2 words: 1 / (1 + 0.9); passage 2 twice in 3: 2 / (2 + 0.9 * (0.6 + 0.4 * 1.5)).
     positions, scores = built(["acute gout", "stroke", "gout, chronic gout"]).search("gout", 5)
-    expected = {0: math.log(1.6) / 2.5, 2: math.log(1.6) * 2 / (2 + 1.5 * 1.375)}
+    expected = {0: math.log(1.6) / 1.9, 2: math.log(1.6) * 2 / (2 + 0.9 * 1.2)}
     assert dict(zip(positions.tolist(), scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-6)
     assert positions.tolist() == [2, 0]
 
