@@ -27,7 +27,9 @@ def quality(retriever: Retriever, questions: Sequence[Question], mode: str) -> d
     return {
         "n": len(questions),
         "ndcg": round(float(np.mean([ndcg_at_10(each, q.gold) for each, q in zip(ids, questions, strict=True)])), 4),
-        "recall": round(float(np.mean([recall_at_10(each, q.gold) for each, q in zip(ids, questions, strict=True)])), 4),
+        "recall": round(
+            float(np.mean([recall_at_10(each, q.gold) for each, q in zip(ids, questions, strict=True)])), 4
+        ),
     }
 
 

@@ -74,7 +74,9 @@ def stream(passages: Sequence[Passage], count: int) -> Iterator[Passage]:
     yield from (varied_passage(passages, number) for number in range(len(passages), count))
 
 
-def timed_build(folder: Path, passages: Sequence[Passage], encoder: InOrder, count: int) -> tuple[Any, dict[str, float]]:
+def timed_build(
+    folder: Path, passages: Sequence[Passage], encoder: InOrder, count: int
+) -> tuple[Any, dict[str, float]]:
     """Build and return the manifest with the CPU seconds of each stage; reading includes making the variations."""
     seconds: dict[str, float] = {}
     last = [time.process_time()]

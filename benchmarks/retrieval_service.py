@@ -23,7 +23,7 @@ THINKING_S = 2.0
 def measure_service(folder: Path, encoder: Encoder, medquad: Path) -> dict[str, Any]:
     """Return wall-clock latencies in ms; every query is new unless it says repeated."""
     texts = [question.text for question in medquad_questions(medquad, 4 * THREADS * ROUNDS, seed=23)]
-    single, burst, paced, plain = (texts[place :: 4] for place in range(4))
+    single, burst, paced, plain = (texts[place::4] for place in range(4))
     results: dict[str, Any] = {}
     with SearchService(open_retriever(folder, encoder, verify=False)) as service:
         single_times = [_seconds(service.search, query) for query in single[:100]]

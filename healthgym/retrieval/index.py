@@ -163,7 +163,9 @@ class MemoryRetriever(Retriever):
             raise ContentError("a retriever needs at least one passage")
         texts = [passage.full_text for passage in store.passages]
         dense = NumpyDense(np.ascontiguousarray(encoder.encode(texts)))
-        super().__init__(store, dense, _lexical(store.passages), encoder, {"index": dense.kind, "bytes": dense.vectors.nbytes})
+        super().__init__(
+            store, dense, _lexical(store.passages), encoder, {"index": dense.kind, "bytes": dense.vectors.nbytes}
+        )
 
 
 def _lexical(passages: Iterable[Passage]) -> LexicalIndex | None:

@@ -29,9 +29,7 @@ def top(scores: np.ndarray, depth: int, positions: np.ndarray | None = None) -> 
     return (kept if positions is None else positions[kept]).astype(np.int64), scores[kept].astype(np.float32)
 
 
-def reciprocal_rank_fusion(
-    rankings: Sequence[Ranking], depth: int, weights: Sequence[float] | None = None
-) -> Ranking:
+def reciprocal_rank_fusion(rankings: Sequence[Ranking], depth: int, weights: Sequence[float] | None = None) -> Ranking:
     """Fuse rankings: a passage scores the sum over rankings of weight / (10 + its rank there, from 1).
 
     Weights are 1 when not given. Of equal sums the one with the better best rank comes first, then the earlier passage.

@@ -66,7 +66,9 @@ def test_a_saved_index_is_mapped_and_finds_the_same(tmp_path, texts):
     assert isinstance(opened._bm25.scores["data"], np.memmap)
     allowed = np.arange(500) % 2 == 0
     for mask in (None, allowed):
-        for mine, other in zip(index.search("word9 word200", 20, mask), opened.search("word9 word200", 20, mask), strict=True):
+        for mine, other in zip(
+            index.search("word9 word200", 20, mask), opened.search("word9 word200", 20, mask), strict=True
+        ):
             np.testing.assert_array_equal(mine, other)
     assert set(opened.search("word9 word200", 500, allowed)[0] % 2) == {0}
 

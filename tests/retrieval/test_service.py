@@ -59,7 +59,7 @@ def test_queries_that_arrive_while_the_encoder_is_busy_share_one_batch(facts):
     with SearchService(MemoryRetriever(facts, encoder)) as service, ThreadPoolExecutor(64) as pool:
         found = [future.result(30) for future in together(pool, service, encoder, QUERIES)]
     assert [len(batch) for batch in encoder.batches] == [1, 63]
-    assert sorted(sum(encoder.batches, [])) == sorted(QUERIES)
+    assert sorted(text for batch in encoder.batches for text in batch) == sorted(QUERIES)
     assert found == expected
 
 
