@@ -32,6 +32,10 @@ EncoderName = Annotated[
     str, typer.Option("--encoder", "-e", help="minilm, hashing, hashing-DIM, or a model's name or folder.")
 ]
 Exclude = Annotated[Path | None, typer.Option(help="File of passage ids never to return, as kb audit writes it.")]
+OtherEncoder = Annotated[
+    str | None,
+    typer.Option("--encoder", "-e", help="The encoder it was built with, when its name alone does not find it."),
+]
 BUILT_IN = "Folder of an index; the built-in facts when absent."
 
 
@@ -83,6 +87,7 @@ def add(
     field: Fields = None,
     on_bad_row: OnBadRow = "stop",
     duplicates: Duplicates = "near",
+    encoder: OtherEncoder = None,
     as_json: Json = False,
 ) -> None:
     """Add passages to an index without encoding the old ones again. Readers see the old index until it is done.
@@ -93,7 +98,7 @@ def add(
 
     with StageLines(errors) as lines:
         add_passages(
-            [*(corpus or ()), *(more or ())], index, source=source, licence=licence, fields=_fields(field),
+            [*(corpus or ()), *(more or ())], index, encoder, source=source, licence=licence, fields=_fields(field),
             skip_bad=_skips(on_bad_row), duplicates=duplicates, progress=lines.tell, notice=lines.note,
         )  # fmt: skip
     described = index_info(index)
@@ -161,6 +166,7 @@ def search(
     ] = None,
     exclude: Exclude = None,
     mode: Annotated[str, typer.Option(help="fused, dense or lexical.")] = "fused",
+    encoder: OtherEncoder = None,
     as_json: Json = False,
 ) -> None:
     """Search passages as an agent would.
@@ -169,7 +175,7 @@ def search(
     """
     from healthgym.retrieval.exclusions import read_exclusions
 
-    hits = _retriever(index).search(
+    hits = _retriever(index, encoder).search(
         query, k, sources=source or None, licences=licence or None, since=since, until=until,
         exclude=read_exclusions(exclude) if exclude else frozenset(), mode=mode,
     )  # fmt: skip
@@ -208,6 +214,7 @@ def audit(
     ),
     words: Annotated[int, typer.Option(help="Neighbouring words in common that count, at least 8.")] = 13,
     similarity: Annotated[float, typer.Option(help="Cosine of vectors that counts; 0 compares words alone.")] = 0.95,
+    encoder: OtherEncoder = None,
     as_json: Json = False,
 ) -> None:
     """Find passages that repeat an evaluation set, and list them for --exclude. Exit code 1 when there are any.
@@ -219,7 +226,7 @@ def audit(
 
     with StageLines(errors) as lines:
         found = run_audit(
-            _retriever(index),
+            _retriever(index, encoder),
             [*against, *(more or ())],
             words=words,
             similarity=similarity or None,
@@ -239,11 +246,11 @@ def audit(
         raise typer.Exit(1)
 
 
-def _retriever(index: Path | None) -> Any:
+def _retriever(index: Path | None, encoder: str | None) -> Any:
     from healthgym.retrieval import open_retriever
     from healthgym.retrieval.builtin import builtin_retriever
 
-    return open_retriever(index) if index is not None else builtin_retriever()
+    return open_retriever(index, encoder) if index is not None else builtin_retriever()
 
 
 def _fields(pairs: list[str] | None) -> dict[str, str]:

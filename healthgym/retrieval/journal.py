@@ -1,7 +1,6 @@
 """How far a build is: written after every batch, so that the same command goes on from there after a kill."""
 
 import json
-import os
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -65,13 +64,14 @@ class Journal:
         self.examples = [*self.examples, reason][:EXAMPLES]
 
     def save(self, folder: Path) -> None:
-        """Write the journal; a reader sees the old one or the new one, whole."""
+        """Write the journal; a reader sees the old one or the new one, whole.
+
+        Neither it nor what it counts is forced to the disk: a kill loses nothing that was handed to the system. After a
+        power cut the files may be shorter than the journal says; the build then starts afresh.
+        """
         values = asdict(self)
         draft = folder / f".{JOURNAL}"
-        with draft.open("w", encoding="utf-8") as stream:
-            stream.write(json.dumps({**values, "checksum": checksum_of(values)}))
-            stream.flush()
-            os.fsync(stream.fileno())
+        draft.write_text(json.dumps({**values, "checksum": checksum_of(values)}), encoding="utf-8")
         draft.replace(folder / JOURNAL)
 
     @classmethod

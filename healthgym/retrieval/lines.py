@@ -74,13 +74,6 @@ def appending(path: Path, size: int) -> Iterator[BinaryIO]:
         yield stream
 
 
-def settle(*streams: BinaryIO) -> None:
-    """Wait until what was written is on the disk."""
-    for stream in streams:
-        stream.flush()
-        os.fsync(stream.fileno())
-
-
 def save_array(path: Path, values: np.ndarray) -> None:
     """Save an array as numpy.save does, but so that a full disk is reported as one."""
     buffer = BytesIO()

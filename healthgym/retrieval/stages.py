@@ -17,7 +17,7 @@ from healthgym.retrieval.encoders import Encoder
 from healthgym.retrieval.growth import Base
 from healthgym.retrieval.journal import STAGES, Journal
 from healthgym.retrieval.lexical import K1, B, LexicalBuilder
-from healthgym.retrieval.lines import Lines, appending, passage_of, save_array, settle
+from healthgym.retrieval.lines import Lines, appending, passage_of, save_array
 from healthgym.retrieval.manifest import MANIFEST, Manifest, describe_files, read_manifest
 from healthgym.retrieval.passages import Passage
 from healthgym.retrieval.rows import UNKNOWN_LICENCE, Reading
@@ -106,7 +106,8 @@ class Stages:
                 if self.plan.duplicates != "keep":
                     signatures.write(signer.sign(batch).tobytes())
                 journal.passages += len(batch)
-                settle(lines, signatures)
+                lines.flush()
+                signatures.flush()
                 journal.save(self.folder)
                 self.report("read", journal.passages, None)
         if journal.skipped:
@@ -191,7 +192,7 @@ class Stages:
         with appending(self.folder / VECTORS, journal.encoded * encoder.dimension * 4) as vectors:
             while batch := list(islice(texts, self.plan.batch_size)):
                 vectors.write(np.ascontiguousarray(encoder.encode(batch), dtype=np.float32).tobytes())
-                settle(vectors)
+                vectors.flush()
                 journal.encoded += len(batch)
                 journal.save(self.folder)
                 self.report("encode", journal.encoded, total)

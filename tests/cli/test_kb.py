@@ -112,10 +112,20 @@ def test_verify_names_every_damaged_file(run, index):
     assert run("kb", "info", index, "--json").code == 1
 
 
-def test_an_index_of_another_encoder_cannot_be_opened(run, index):
-    manifest = json.loads((index / MANIFEST).read_text())
-    changed = json.dumps({**manifest, "encoder": "hashing-64"})
-    (index / MANIFEST).write_text(changed)
+def test_another_encoder_is_refused_with_both_names_everywhere(run, index, tmp_path):
+    rows = write_rows(tmp_path / "rows.jsonl", ROWS)
+    evaluation = write_rows(tmp_path / "eval.jsonl", [{"question": QUESTION}])
+    for command in (
+        ("search", "gout", "-i", index),
+        ("add", rows, "-i", index),
+        ("audit", "-i", index, "-a", evaluation),
+    ):
+        refused(run("kb", *command, "-e", "hashing-64"), "'hashing'", "'hashing-64'")
+    assert run("kb", "search", "gout", "-i", index, "-e", "hashing").code == 0
+
+
+def test_an_edited_manifest_is_refused(run, index):
+    (index / MANIFEST).write_text((index / MANIFEST).read_text().replace('"hashing"', '"hashing-64"'))
     refused(run("kb", "search", "gout", "--index", index), "changed after the build")
 
 

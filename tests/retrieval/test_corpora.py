@@ -68,8 +68,8 @@ def test_sentences_end_where_a_reader_ends_them(text, sentences):
 
 
 def test_a_short_rest_takes_a_sentence_over():
-    # 60 + 50 words fill a chunk, 8 are left; with the second sentence the rest has 58 and the first chunk 60.
-    first, second, rest = (" ".join(["Word"] * length) + "." for length in (60, 50, 8))
+    # 70 + 45 words and 8 more would be 123; with the second sentence the rest has 53 words and the first chunk 70.
+    first, second, rest = (" ".join(["Word"] * length) + "." for length in (70, 45, 8))
     assert list(chunk_text(" ".join((first, second, rest)))) == [first, f"{second} {rest}"]
 
 

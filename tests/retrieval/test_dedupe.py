@@ -72,7 +72,7 @@ def test_the_first_of_many_repeats_stays():
 
 def test_band_keys_find_pairs_above_the_threshold_and_do_not_change_with_the_batch():
     rng = np.random.default_rng(3)
-    words = [f"word{number}" for number in range(3000)]
+    words = ["".join("abcdefghij"[int(digit)] for digit in str(number)) for number in range(10_000, 13_000)]
     texts = [list(rng.choice(words, 100)) for _ in range(200)]
     passages = [passage(str(n), " ".join(text)) for n, text in enumerate(texts)]
     # Leaving out 5 words at the end keeps 93 of 102 shingles: candidates with probability 1 - (1 - 0.912^5)^12 > 0.9999.
