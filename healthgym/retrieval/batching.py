@@ -49,7 +49,9 @@ class BatchingEncoder:
         """Calls received and batches encoded: how well batching works."""
 
         self._closed = False
-        self._forget()
+        self._lock = Lock()
+        self._busy = False
+        self._waiting: list[_Request] = []
         _ALIVE.add(self)
 
     def encode(self, texts: Sequence[str], *, is_query: bool = False) -> np.ndarray:
@@ -94,7 +96,9 @@ class BatchingEncoder:
 
     def _take(self, own: _Request) -> list[_Request]:
         """Take as many waiting requests of the same kind as fit."""
-        room, taken, left = self.max_batch - len(own.texts), [], []
+        room = self.max_batch - len(own.texts)
+        taken: list[_Request] = []
+        left: list[_Request] = []
         with self._lock:
             for request in self._waiting:
                 fits = request.is_query == own.is_query and len(request.texts) <= room
@@ -116,11 +120,11 @@ class BatchingEncoder:
         if following is not None:
             following.answer.set_result(None)
 
-    def _forget(self) -> None:
-        """Begin with nobody waiting: at the start, and in a forked child, where the other threads do not exist."""
+    def forget(self) -> None:
+        """Start afresh in a forked child, where the threads that held the lock or waited do not exist."""
         self._lock = Lock()
         self._busy = False
-        self._waiting: list[_Request] = []
+        self._waiting = []
 
 
 _ALIVE: WeakSet[BatchingEncoder] = WeakSet()
@@ -128,7 +132,7 @@ _ALIVE: WeakSet[BatchingEncoder] = WeakSet()
 
 def _after_fork() -> None:
     for encoder in _ALIVE:
-        encoder._forget()
+        encoder.forget()
 
 
 os.register_at_fork(after_in_child=_after_fork)
