@@ -46,7 +46,7 @@ class HashingEncoder:
 
     WORD, PAIR, TRIPLE = 4, 2, 1
 
-    fusion_weight = 0.5
+    fusion_weight = 0.3
     """How much its ranking counts beside that of BM25, which weighs words by how rare they are. Encoders that say nothing
     count 1."""
 
