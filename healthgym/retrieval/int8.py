@@ -1,7 +1,7 @@
 """Encoders in 8 bits by OpenVINO: several times as fast on a CPU, their vectors within a hair of the model's own."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
 from threading import Lock
@@ -11,6 +11,7 @@ import numpy as np
 
 from healthgym.errors import ConfigError, MissingDependency
 from healthgym.retrieval.encoders import INT8_CARD, load_encoder
+from healthgym.retrieval.token_batches import batches, equal_batches
 
 GRAPH, WEIGHTS = "model.xml", "model.bin"
 CALIBRATION = 128
@@ -62,7 +63,8 @@ class Int8Encoder:
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
         prompt = self._prompts["query" if is_query else "document"]
         tokens = [each.ids for each in self._tokenizer.encode_batch([prompt + text for text in texts])]
-        for rows in batches([len(each) for each in tokens], BATCH_TOKENS):
+        lengths = [len(each) for each in tokens]
+        for rows in equal_batches(lengths) if is_query else batches(lengths, BATCH_TOKENS):
             ids = np.zeros((len(rows), len(tokens[rows[0]])), dtype=np.int64)
             mask = np.zeros_like(ids)
             for place, row in enumerate(rows):
@@ -70,18 +72,6 @@ class Int8Encoder:
             with self._lock:
                 vectors[rows] = self._request.infer({"input_ids": ids, "attention_mask": mask})[0]
         return vectors
-
-
-def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
-    """Yield rows in batches, longest first, each of at most `budget` tokens when padded to its longest row."""
-    batch: list[int] = []
-    for row in sorted(range(len(lengths)), key=lambda row: -lengths[row]):
-        if batch and (len(batch) + 1) * lengths[batch[0]] > budget:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
 
 
 def write_int8(model: str | Path, texts: Sequence[str], out: Path | str) -> Path:

@@ -1,6 +1,6 @@
 """The encoders of sentence-transformers, in 32 or 16 bits."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ import numpy as np
 
 from healthgym.errors import ConfigError, MissingDependency
 from healthgym.retrieval.encoders import PRECISIONS
+from healthgym.retrieval.token_batches import equal_batches
 
 CPU_BATCH, GPU_BATCH = 8, 128
 """Texts a forward pass: small batches stay in a processor's caches and waste little on padding, large ones fill a GPU."""
@@ -17,7 +18,8 @@ CPU_BATCH, GPU_BATCH = 8, 128
 class SentenceTransformerEncoder:
     """Any sentence-transformers model, by name or folder.
 
-    Models with a prompt for queries get it on queries. A folder is read as it is; only a name may be downloaded. Texts of
+    Models with a prompt for queries get it on queries. Queries of one call are batched by equal length, so that each gets
+    the vector it would get alone. A folder is read as it is; only a name may be downloaded. Texts of
     one call are encoded by length, so that hand over as many at a time as memory allows.
 
     Args:
@@ -67,7 +69,15 @@ class SentenceTransformerEncoder:
         """Return float32 (n, dimension) of length 1."""
         if not texts:
             return np.zeros((0, self.dimension), dtype=np.float32)
-        encode = self.model.encode_query if is_query else self.model.encode_document
+        if not is_query:
+            return self._rows(self.model.encode_document, texts)
+        lengths = [len(ids) for ids in self.model.tokenizer(list(texts), truncation=True)["input_ids"]]
+        vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for rows in equal_batches(lengths):
+            vectors[rows] = self._rows(self.model.encode_query, [texts[row] for row in rows])
+        return vectors
+
+    def _rows(self, encode: Callable[..., Any], texts: Sequence[str]) -> np.ndarray:
         vectors = encode(list(texts), batch_size=self.batch_size, convert_to_tensor=True, show_progress_bar=False)
         rows = vectors.float().cpu().numpy()
         return np.ascontiguousarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12))

