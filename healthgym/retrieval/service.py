@@ -1,6 +1,7 @@
 """One search service for all episodes of a rollout: queries encoded together, answers remembered."""
 
 import os
+import sys
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from threading import Lock
@@ -97,9 +98,16 @@ _ALIVE: WeakSet[SearchService] = WeakSet()
 
 
 def _after_fork() -> None:
-    for service in _ALIVE:
+    """Renew locks, and let FAISS and torch compute in one thread: a forked child has none of its parent's OpenMP threads, and
+    waits for them for ever when it tries to use them."""
+    services = list(_ALIVE)
+    for service in services:
         service._lock = Lock()
         service.retriever.renew_lock()
+    if services:
+        for name, setter in (("faiss", "omp_set_num_threads"), ("torch", "set_num_threads")):
+            if name in sys.modules:
+                getattr(sys.modules[name], setter)(1)
 
 
 os.register_at_fork(after_in_child=_after_fork)

@@ -1,6 +1,8 @@
 """The search service encodes what threads ask together, remembers answers, and finds what the retriever finds."""
 
 import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -168,3 +170,30 @@ def test_a_forked_child_searches_even_when_the_parent_was_inside_the_encoder(fac
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
         encoder.open.set()
         assert held.result(30)[0].id == "gout"
+
+
+FORK = """
+import os, random, signal, sys
+from healthgym.retrieval import HashingEncoder, Passage, SearchService, build_index, open_retriever
+
+rng = random.Random(0)
+words = [f"word{number}" for number in range(300)]
+rows = [Passage(id=str(n), title="t", text=" ".join(rng.choices(words, k=20)), source="s", licence="MIT") for n in range(300)]
+build_index([rows], sys.argv[1], HashingEncoder(64), kind="hnsw")
+service = SearchService(open_retriever(sys.argv[1], HashingEncoder(64)))
+queries = [" ".join(rng.choices(words, k=4)) for _ in range(64)]
+ids = [[hit.id for hit in hits] for hits in service.search_many(queries)]
+child = os.fork()
+if child == 0:
+    signal.alarm(30)
+    os._exit(0 if [[hit.id for hit in hits] for hits in service.search_many(queries)] == ids else 1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_forked_child_searches_though_faiss_had_threads_in_the_parent(tmp_path):
+    pytest.importorskip("faiss")
+    pytest.importorskip("bm25s")
+    threads = {**os.environ, "OMP_NUM_THREADS": "2"}
+    done = subprocess.run([sys.executable, "-c", FORK, str(tmp_path / "index")], env=threads, timeout=120, check=False)
+    assert done.returncode == 0
