@@ -54,7 +54,8 @@ def measure_scale(
     retriever = open_retriever(folder / "index", InOrder(kept, vectors), verify=False)
     for mode in ("lexical", "fused"):
         results[f"{mode}_p50_ms"], results[f"{mode}_p95_ms"] = search_times(retriever, queries, mode)
-    return results | shared_memory(folder / "index", kept, vectors, queries)
+    del retriever  # or its pages would count as shared with the processes measured next
+    return results | shared_memory(folder / "index", kept, queries)
 
 
 def write_vectors(path: Path, real: np.ndarray, count: int) -> np.ndarray:
@@ -140,7 +141,7 @@ def search_times(retriever: Retriever, queries: Sequence[str], mode: str) -> tup
     return times(lambda query: retriever.search(query, 10, mode=mode), queries)  # type: ignore[arg-type]
 
 
-def shared_memory(folder: Path, kept: Encoder, vectors: np.ndarray, queries: Sequence[str]) -> dict[str, Any]:
+def shared_memory(folder: Path, kept: Encoder, queries: Sequence[str]) -> dict[str, Any]:
     """Search in one process, then in five at once, and return what they take in memory, shared pages divided among them."""
     encoded = dict(zip(queries, kept.encode(queries, is_query=True), strict=True))
     one = _megabytes(folder, encoded, 1)
