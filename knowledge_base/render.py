@@ -1,6 +1,6 @@
 """Renders every fact into short passages, so that all that a task needs can be looked up by searching."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
 from healthgym.retrieval.passages import Passage
@@ -179,9 +179,31 @@ def _guideline(item: Guideline) -> Iterator[Passage]:
 
 def _drug(drug: Drug, kb: KnowledgeBase) -> Iterator[Passage]:
     name, ref = f"drug:{drug.id}", drug.source
-    yield from _passage(name, drug.name, "use and dose", _use_and_dose(drug), ref)
-    yield from _passage(f"{name}:safety", drug.name, "safety", _drug_safety(drug, kb), ref)
+    yield from _passage(name, drug.name, _use_heading(drug), _use_and_dose(drug), ref)
+    yield from _passage(f"{name}:safety", drug.name, _safety_heading(drug), _drug_safety(drug, kb), ref)
     yield from _passage(f"{name}:handling", drug.name, "metabolism and monitoring", _handling(drug), ref)
+
+
+def _use_heading(drug: Drug) -> str:
+    return _heading("use and dose", {"kidney impairment": drug.renal, "liver impairment": drug.hepatic})
+
+
+def _safety_heading(drug: Drug) -> str:
+    """Name what the passage tells of: people search for these words, and passages on pairs have the drug's name as well."""
+    topics = {
+        "contraindications": drug.contraindications or drug.relative_contraindications,
+        "pregnancy": drug.pregnancy,
+        "breastfeeding": drug.lactation,
+        "older adults": drug.beers,
+        "QT prolongation": drug.qt_risk != "none",
+        "allergy": drug.allergy_group or drug.cross_reactive,
+        "alternatives": drug.alternatives,
+    }
+    return _heading("safety", topics)
+
+
+def _heading(title: str, topics: Mapping[str, object]) -> str:
+    return ", ".join((title, *(topic for topic, told in topics.items() if told)))
 
 
 def _use_and_dose(drug: Drug) -> Iterator[str]:

@@ -1,75 +1,33 @@
-"""Corpora from files and folders: passage files as they are, text and Markdown cut at sentences."""
+"""Text cut into passages at sentences, with the headings it stands under."""
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
-
-from healthgym.errors import ContentError
-from healthgym.retrieval.passages import Passage, read_passages
 
 MAX_WORDS = 120
-UNKNOWN_LICENCE = "NOASSERTION"
-"""SPDX's word for a licence that nobody stated."""
+SHORT = 24
+"""A last chunk of fewer words takes sentences over from the one before."""
 
-PASSAGE_SUFFIXES = (".jsonl", ".jsonl.gz")
-TEXT_SUFFIXES = (".txt", ".md", ".markdown")
+LONGEST_WORD = 200
+"""A longer run of signs without a space is broken: it is data or a scanning error, and no encoder reads it whole."""
 
 _HEADING = re.compile(r"(#{1,6})\s+(.+?)\s*#*$")
-_LIST_ITEM = re.compile(r"\s*(?:[-*+]|\d+[.)])\s+")
+_LIST_ITEM = re.compile(r"\s*(?:[-*+•]|\d+[.)])\s+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[\"'”’)\]]*\s+(?=[\"'“‘(\[]*[A-Z0-9])")
-_ABBREVIATION = re.compile(r"\b(?:e\.g|i\.e|vs|cf|Dr|Prof|Mr|Mrs|Ms|St|Fig|No|al|approx|ca)\.$")
-
-
-def read_corpus(path: Path | str, *, source: str | None = None, licence: str = UNKNOWN_LICENCE) -> Iterator[Passage]:
-    """Yield the passages of a file or, sorted by path, of a folder and its sub-folders.
-
-    Args:
-        path: .jsonl or .jsonl.gz of passages; .txt or .md text; or a folder of such files.
-        source: Source written on passages cut from text; the folder's or file's name by default.
-        licence: Licence written on passages cut from text. Passage files keep their own.
-
-    Raises:
-        ContentError: nothing there, no readable file, or a broken one; names file and line.
-    """
-    root = Path(path)
-    if root.is_dir():
-        files = sorted(file for file in root.rglob("*") if file.is_file() and _kind(file))
-        if not files:
-            expected = ", ".join(PASSAGE_SUFFIXES + TEXT_SUFFIXES)
-            raise ContentError(f"the corpus folder {root} holds no file that ends in {expected}")
-    else:
-        files = [root]
-    for file in files:
-        if _kind(file) == "passages":
-            yield from read_passages(file)
-        else:
-            relative = file.relative_to(root) if root.is_dir() else Path(file.name)
-            yield from chunk_file(file, relative.as_posix(), source=source or root.stem, licence=licence)
-
-
-def chunk_file(file: Path, relative: str, *, source: str, licence: str) -> Iterator[Passage]:
-    """Cut one text or Markdown file; `relative` names it in the ids and references of its passages."""
-    if not file.is_file():
-        raise ContentError(
-            f"no corpus {file}: expected a file or a folder of passages (.jsonl, .jsonl.gz), text or Markdown"
-        )
-    if _kind(file) != "text":
-        expected = ", ".join(PASSAGE_SUFFIXES + TEXT_SUFFIXES)
-        raise ContentError(f"cannot read {file} as a corpus: expected a name that ends in {expected}")
-    try:
-        text = file.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ContentError(f"{file} is not UTF-8 text ({error}); convert it first") from error
-    sections = split_markdown(text) if file.suffix != ".txt" else [(None, text)]
-    title = next((heading for heading, _ in sections if heading), None) or file.stem.replace("_", " ")
-    number = 0
-    for section, body in sections:
-        for chunk in chunk_text(body):
-            yield Passage(
-                id=f"{source}:{relative}#{number}", title=title, section=section if section != title else None,
-                text=chunk, source=source, licence=licence, ref=relative,
-            )  # fmt: skip
-            number += 1
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\[\"'“‘])(?:e\.g|i\.e|vs|cf|Drs?|Prof|Mr|Mrs|Ms|St|Figs?|No|Nos|Eqs?|Refs?|Vol|Chap|Sect|Suppl|al|approx|ca|"
+    r"resp|incl|esp|var|subsp|spp?|Inc|Ltd|Corp|Jr|Sr|[A-Z](?:\.[A-Z])*)\.$"
+)
+_BEFORE_NUMBER = re.compile(
+    r"(?:^|[\s(\[])(?:max|min|no|nos|p|pp|vol|fig|figs|tab|eq|ref|refs|sec|ch|est|avg)\.$", re.IGNORECASE
+)
+_ENUMERATION = re.compile(r"(?:^|[:;]\s)\(?\d{1,2}\.$")
+_LETTER_NAME = re.compile(
+    r"\b(?:vitamins?|hepatitis|types?|groups?|factors?|stages?|grades?|class|phase|influenza|category|categories|levels?|and|or|"
+    r"part|appendix|arm|table|protein|immunoglobulin)\s[A-Z]\.$",
+    re.IGNORECASE,
+)
+_BEHIND = 40
+"""Signs before a stop that decide whether it ends a sentence."""
 
 
 def split_markdown(text: str) -> list[tuple[str | None, str]]:
@@ -89,20 +47,42 @@ def split_markdown(text: str) -> list[tuple[str | None, str]]:
 def chunk_text(text: str, max_words: int = MAX_WORDS) -> Iterator[str]:
     """Yield chunks of at most `max_words` words, cut between sentences; only a longer sentence is cut inside.
 
-    Paragraphs may share a chunk, so that short ones do not become passages of three words.
+    Paragraphs may share a chunk, and a short rest takes sentences over, so that no passage has three words.
     """
-    chunk: list[str] = []
+    previous: list[list[str]] = []
+    chunk: list[list[str]] = []
+    for sentence in _sentences_of_at_most(text, max_words):
+        if chunk and sum(map(len, chunk)) + len(sentence) > max_words:
+            if previous:
+                yield _joined(previous)
+            previous, chunk = chunk, []
+        chunk.append(sentence)
+    if previous and sum(map(len, chunk)) < SHORT:
+        while len(previous) > 1 and _words(previous) - len(previous[-1]) >= _words(chunk) + len(previous[-1]):
+            chunk.insert(0, previous.pop())
+    for rest in (previous, chunk):
+        if rest:
+            yield _joined(rest)
+
+
+def _words(sentences: list[list[str]]) -> int:
+    return sum(map(len, sentences))
+
+
+def _joined(sentences: list[list[str]]) -> str:
+    return " ".join(word for sentence in sentences for word in sentence)
+
+
+def _sentences_of_at_most(text: str, max_words: int) -> Iterator[list[str]]:
+    """Yield the words of each sentence, those of a longer one in several parts."""
     for sentence in split_sentences(text):
-        words = sentence.split()
-        if len(chunk) + len(words) > max_words and chunk:
-            yield " ".join(chunk)
-            chunk = []
-        while len(words) > max_words:
-            yield " ".join(words[:max_words])
-            words = words[max_words:]
-        chunk += words
-    if chunk:
-        yield " ".join(chunk)
+        words = [
+            word[start : start + LONGEST_WORD]
+            for word in sentence.split()
+            for start in range(0, len(word), LONGEST_WORD)
+        ]
+        for start in range(0, len(words), max_words):
+            yield words[start : start + max_words]
 
 
 def split_sentences(text: str) -> list[str]:
@@ -111,11 +91,21 @@ def split_sentences(text: str) -> list[str]:
     for block in _blocks(text):
         start = 0
         for end in _SENTENCE_END.finditer(block):
-            if not _ABBREVIATION.search(block[: end.start()]):
-                sentences.append(block[start : end.start()] + end.group().rstrip())
+            stop = end.start()
+            if not _goes_on(block[max(start, stop - _BEHIND) : stop], block[end.end()]):
+                sentences.append(block[start:stop] + end.group().rstrip())
                 start = end.end()
         sentences.append(block[start:])
     return [sentence for sentence in map(str.strip, sentences) if sentence]
+
+
+def _goes_on(before: str, following: str) -> bool:
+    """Return whether the stop at the end of `before` ends an abbreviation, an initial or a number of a list."""
+    if following.isdigit() and _BEFORE_NUMBER.search(before):
+        return True
+    if _ENUMERATION.search(before):
+        return True
+    return bool(_ABBREVIATION.search(before)) and not _LETTER_NAME.search(before)
 
 
 def _blocks(text: str) -> Iterator[str]:
@@ -128,10 +118,3 @@ def _blocks(text: str) -> Iterator[str]:
             lines.append(line.strip())
     if lines:
         yield " ".join(lines)
-
-
-def _kind(file: Path) -> str | None:
-    name = file.name.lower()
-    if name.endswith(PASSAGE_SUFFIXES):
-        return "passages"
-    return "text" if name.endswith(TEXT_SUFFIXES) else None

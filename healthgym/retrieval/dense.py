@@ -59,20 +59,38 @@ class FaissDense:
             return [(np.zeros(0, np.int64), np.zeros(0, np.float32)) for _ in vectors]
         index, parameters = self._plan(depth, allowed)
         scores, positions = index.search(vectors, min(depth, self.index.ntotal), params=parameters)
+        if index is self.index and self.is_graph:
+            self._feed_starved(vectors, depth, allowed, scores, positions)
         return [self._ranking(*row) for row in zip(scores, positions, strict=True)]
+
+    def vector(self, position: int) -> np.ndarray:
+        """Return the stored vector at a position, float32 (d,); a graph keeps 8 bits a number."""
+        return np.asarray(self.index.reconstruct(position), dtype=np.float32)
 
     def _plan(self, depth: int, allowed: np.ndarray | None) -> tuple[Any, Any]:
         """Return the index to ask (the graph, or the vectors below it) and its search parameters."""
         count = self.index.ntotal if allowed is None else int(np.count_nonzero(allowed))
-        options = (
-            {} if allowed is None else {"sel": self._faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))}
-        )
+        options = {} if allowed is None else {"sel": self._selector(allowed)}
         if not self.is_graph:
             return self.index, self._faiss.SearchParameters(**options) if options else None
         if allowed is not None and count <= FILTERED_EXACT:
             return self._faiss.downcast_index(self.index.storage), self._faiss.SearchParameters(**options)
         breadth = int(max(SEARCH_BREADTH, depth) * self.index.ntotal / count)
         return self.index, self._faiss.SearchParametersHNSW(efSearch=breadth, **options)
+
+    def _feed_starved(
+        self, vectors: np.ndarray, depth: int, allowed: np.ndarray | None, scores: np.ndarray, positions: np.ndarray
+    ) -> None:
+        """Search vector by vector for queries whose walk of the graph met too few allowed ones, in place."""
+        count = self.index.ntotal if allowed is None else int(np.count_nonzero(allowed))
+        starved = np.flatnonzero((positions >= 0).sum(axis=1) < min(depth, count))
+        if len(starved):
+            parameters = None if allowed is None else self._faiss.SearchParameters(sel=self._selector(allowed))
+            storage = self._faiss.downcast_index(self.index.storage)
+            scores[starved], positions[starved] = storage.search(vectors[starved], scores.shape[1], params=parameters)
+
+    def _selector(self, allowed: np.ndarray) -> Any:
+        return self._faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
 
     @staticmethod
     def _ranking(scores: np.ndarray, positions: np.ndarray) -> Ranking:

@@ -1,18 +1,17 @@
 """BM25 over the words of titles, sections and texts, by bm25s."""
 
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from healthgym.errors import MissingDependency
+from healthgym.retrieval.postings import K1, B, Postings
 from healthgym.retrieval.ranking import Ranking, top
 from healthgym.retrieval.tokens import tokenize
 
-K1, B = 1.5, 0.75
-"""BM25: how soon repeated words stop counting, how far long passages are held back."""
+__all__ = ["K1", "B", "LexicalBuilder", "LexicalIndex", "import_bm25s"]
 
 
 class LexicalIndex:
@@ -42,46 +41,28 @@ class LexicalIndex:
 
 
 class LexicalBuilder:
-    """Collects the words of passages as 4-byte numbers, so that a large corpus stays small while it streams by."""
+    """Collects the words of passages while a corpus streams by; memory stays bounded (see Postings)."""
 
     def __init__(self) -> None:
         self.bm25s = import_bm25s()
-        self.vocab: dict[str, int] = {}
-        self._words = array("i")
-        self._ends = array("q", [0])
+        self._postings = Postings()
 
     def add(self, texts: Iterable[str]) -> None:
         """Take note of the next passages."""
         for text in texts:
-            self._words.extend(self.vocab.setdefault(word, len(self.vocab)) for word in tokenize(text))
-            self._ends.append(len(self._words))
+            self._postings.add(tokenize(text))
 
     def build(self) -> LexicalIndex:
         """Return the index of all passages so far."""
-        if not self.vocab:
-            self.vocab["health"] = 0  # bm25s cannot hold an empty vocabulary; no passage has the word
+        vocab = dict(self._postings.vocab) or {"health": 0}  # bm25s cannot hold an empty vocabulary
+        scores = self._postings.scores()
+        if len(scores["indptr"]) == 1:
+            scores["indptr"] = np.zeros(2, np.int32)
         bm25 = self.bm25s.BM25(k1=K1, b=B, method="lucene")
-        rows = _Rows(np.asarray(self._words), np.asarray(self._ends))
-        bm25.index(self.bm25s.tokenization.Tokenized(ids=rows, vocab=self.vocab), show_progress=False)
+        bm25.scores = {**scores, "num_docs": len(self._postings)}
+        bm25.vocab_dict, bm25.unique_token_ids_set = vocab, set(vocab.values())
+        bm25.nonoccurrence_array = None
         return LexicalIndex(bm25)
-
-
-class _Rows(Sequence[list[int]]):
-    """The words of each passage, cut on demand from one flat array."""
-
-    def __init__(self, words: np.ndarray, ends: np.ndarray) -> None:
-        self._words, self._ends = words, ends
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def __getitem__(self, row: Any) -> Any:
-        if row >= len(self):
-            raise IndexError(row)
-        return self._words[self._ends[row] : self._ends[row + 1]].tolist()
-
-    def __iter__(self) -> Iterator[list[int]]:
-        return (self[row] for row in range(len(self)))
 
 
 def import_bm25s() -> Any:

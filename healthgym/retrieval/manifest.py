@@ -10,7 +10,7 @@ from typing import Any
 from healthgym.errors import PassageIndexError
 
 MANIFEST = "manifest.json"
-VERSION = 1
+VERSION = 2
 """Raised when an older healthgym could not read what this one writes."""
 
 REMEDY = "Build it again: healthgym kb build --corpus PATH... --out"
@@ -46,7 +46,7 @@ class Manifest:
     def to_json(self) -> str:
         """Return the manifest with a checksum of itself."""
         values = asdict(self)
-        return json.dumps({**values, "checksum": _self_checksum(values)}, indent=1, ensure_ascii=False)
+        return json.dumps({**values, "checksum": checksum_of(values)}, indent=1, ensure_ascii=False)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -68,7 +68,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise PassageIndexError(f"{path} is damaged ({error}). {REMEDY} {folder}") from error
     if version != VERSION:
         raise PassageIndexError(f"{path} has version {version}, this healthgym reads {VERSION}. {REMEDY} {folder}")
-    if checksum != _self_checksum(values) or set(values) != {each.name for each in fields(Manifest)}:
+    if checksum != checksum_of(values) or set(values) != {each.name for each in fields(Manifest)}:
         raise PassageIndexError(f"{path} was changed after the build: its checksum is wrong. {REMEDY} {folder}")
     return Manifest(**values)
 
@@ -109,5 +109,6 @@ def file_checksum(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _self_checksum(values: Mapping[str, Any]) -> str:
+def checksum_of(values: Mapping[str, Any]) -> str:
+    """Return the BLAKE2b hash of values as JSON, 32 hex digits."""
     return blake2b(json.dumps(values, ensure_ascii=False).encode(), digest_size=16).hexdigest()

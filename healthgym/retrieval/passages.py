@@ -11,8 +11,14 @@ from typing import IO, Any
 from healthgym.errors import ContentError
 
 REQUIRED = ("id", "title", "text", "source", "licence")
+LONGEST_LINE = 16 * 1024 * 1024
+"""Bytes of a line of a passage file, so that a file without line breaks does not fill memory."""
+
 DATE_KEYS = ("date", "published")
 """Keys a corpus may keep a passage's date or year under, the first one present wins."""
+
+TITLE_WEIGHT = 3
+"""How often the words of a title count in the lexical index; see docs/knowledge-base-measurements.md."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +51,15 @@ class Passage:
 
     @property
     def full_text(self) -> str:
-        """Title, section and text: what encoders and the lexical index read."""
+        """Title, section and text: what encoders read."""
         heading = self.title if not self.section else f"{self.title}. {self.section}"
         return f"{heading}. {self.text}"
+
+    @property
+    def lexical_text(self) -> str:
+        """What the lexical index reads: the title counts more than the text, or passages that only mention a subject crowd
+        out those that are about it."""
+        return f"{self.title}. " * (TITLE_WEIGHT - 1) + self.full_text
 
     def to_json(self) -> str:
         """Return the passage as one line of JSON, without the line break."""
@@ -74,6 +86,11 @@ class Passage:
         wrong = [name for name, value in values.items() if value is not None and not isinstance(value, str)]
         if wrong:
             raise ContentError(f"{where}: {', '.join(wrong)} must be text, got {values[wrong[0]]!r}")
+        broken = [name for name, value in values.items() if value is not None and not _is_text(value)]
+        if broken:
+            raise ContentError(
+                f"{where}: {', '.join(broken)} holds half a surrogate pair, which is no text; write it anew"
+            )
         try:
             return cls(**values)
         except ContentError as error:
@@ -86,18 +103,52 @@ def read_passages(path: Path | str) -> Iterator[Passage]:
     Raises:
         ContentError: the file is missing, cut short, no JSON, or a row lacks a part; names file and line.
     """
+    for where, line in read_lines(path):
+        yield Passage.from_row(decode_row(where, line), where)
+
+
+def read_lines(path: Path | str) -> Iterator[tuple[str, bytes]]:
+    """Yield 'file:line' and the bytes of each line that is not blank.
+
+    Raises:
+        ContentError: the file is missing or cut short, or a line is longer than LONGEST_LINE.
+    """
     path = Path(path)
     if not path.is_file():
         raise ContentError(f"no passage file {path}: expected a .jsonl or .jsonl.gz file")
     number = 0
     try:
-        with open_text(path, "rt") as stream:
-            for number, line in enumerate(stream, start=1):
+        with gzip.open(path, "rb") if path.name.lower().endswith(".gz") else path.open("rb") as stream:
+            while line := stream.readline(LONGEST_LINE + 1):
+                number += 1
+                if len(line) > LONGEST_LINE:
+                    raise ContentError(
+                        f"{path}:{number}: a line of more than {LONGEST_LINE:,} bytes; one passage a line"
+                    )
                 if line.strip():
-                    yield Passage.from_row(_decode(line, f"{path}:{number}"), f"{path}:{number}")
-    except (EOFError, gzip.BadGzipFile, zlib.error, UnicodeDecodeError) as error:
+                    yield f"{path}:{number}", line
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         remedy = "fetch or write the file again"
         raise ContentError(f"{path}: unreadable after line {number} ({error}); {remedy}") from error
+
+
+def decode_row(where: str, line: bytes) -> Any:
+    """Return the JSON value of a line.
+
+    Raises:
+        ContentError: no UTF-8, or no JSON; names `where`.
+    """
+    try:
+        return json.loads(line.decode("utf-8-sig" if where.endswith(":1") else "utf-8"))
+    except UnicodeDecodeError as error:
+        raise ContentError(
+            f"{where}: not UTF-8 (byte {line[error.start]:#04x} at column {error.start + 1}); convert the file, for example: "
+            "iconv -f windows-1252 -t utf-8"
+        ) from error
+    except RecursionError as error:
+        raise ContentError(f"{where}: JSON nested too deeply; one passage a line") from error
+    except json.JSONDecodeError as error:
+        raise ContentError(f"{where}: not JSON ({error.msg} at column {error.colno}); one passage a line") from error
 
 
 def write_passages(passages: Iterable[Passage], path: Path | str) -> int:
@@ -117,8 +168,9 @@ def open_text(path: Path, mode: str) -> IO[str]:
     return path.open(mode, encoding="utf-8", newline="\n")
 
 
-def _decode(line: str, where: str) -> Any:
+def _is_text(value: str) -> bool:
     try:
-        return json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ContentError(f"{where}: not JSON ({error.msg} at column {error.colno}); one passage a line") from error
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

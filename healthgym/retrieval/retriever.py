@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 from threading import Lock
 from typing import Any, Literal
@@ -10,11 +10,13 @@ from typing import Any, Literal
 import numpy as np
 
 from healthgym.errors import MissingDependency, ToolError, nearest
+from healthgym.retrieval.dates import date_window
 from healthgym.retrieval.dense import DenseIndex
 from healthgym.retrieval.encoders import Encoder
 from healthgym.retrieval.lexical import LexicalIndex
 from healthgym.retrieval.passages import Passage
 from healthgym.retrieval.ranking import Ranking, reciprocal_rank_fusion
+from healthgym.retrieval.reranking import RERANK_DEPTH, Reranker, reranked
 from healthgym.retrieval.store import PassageStore
 
 Mode = Literal["fused", "dense", "lexical"]
@@ -37,7 +39,7 @@ class Hit:
 
     id: str
     score: float
-    """Comparable within one result only: reciprocal rank sum, cosine or BM25, as the mode has it."""
+    """Comparable within one result only: reciprocal rank sum, cosine, BM25 or the reranker's, as the mode has it."""
 
     passage: Passage
 
@@ -51,6 +53,8 @@ class Retriever:
         lexical: Their words; None where bm25s is not installed: fused searches are then dense ones.
         encoder: Encodes queries; must be the one that made the vectors.
         info: What `info` shows beside counts.
+        excluded: Ids that no search returns, as an audit lists them.
+        reranker: Orders the first 30 hits of a fused search anew; see load_reranker().
     """
 
     def __init__(
@@ -60,8 +64,12 @@ class Retriever:
         lexical: LexicalIndex | None,
         encoder: Encoder,
         info: dict[str, Any] | None = None,
+        excluded: Iterable[str] = frozenset(),
+        reranker: Reranker | None = None,
     ) -> None:
+        self.reranker = reranker
         self.store, self.encoder = store, encoder
+        self.excluded = _ids(excluded)
         self._dense, self._lexical = dense, lexical
         self._info = info or {}
         self._vectors: OrderedDict[bytes, np.ndarray] = OrderedDict()
@@ -86,6 +94,8 @@ class Retriever:
         *,
         sources: Iterable[str] | None = None,
         licences: Iterable[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
         exclude: Iterable[str] = frozenset(),
         mode: Mode = "fused",
     ) -> list[Hit]:
@@ -96,13 +106,17 @@ class Retriever:
             k: 1 to 100.
             sources: Return passages of these sources only.
             licences: Return passages under these licences only.
+            since: Return passages that may be dated this year, month or day ('2019', '2019-05', '2019-05-07') or later.
+            until: Return passages that may be dated then or earlier. Passages without a date pass neither filter.
             exclude: Ids never to return, for example the gold evidence of a benchmark's questions.
             mode: 'fused' (reciprocal rank fusion), 'dense' or 'lexical'.
 
         Raises:
             QueryError: query, k, mode or a filter cannot be used; says what to change.
         """
-        return self.search_many([query], k, sources=sources, licences=licences, exclude=exclude, mode=mode)[0]
+        return self.search_many(
+            [query], k, sources=sources, licences=licences, since=since, until=until, exclude=exclude, mode=mode
+        )[0]
 
     def search_many(
         self,
@@ -111,6 +125,8 @@ class Retriever:
         *,
         sources: Iterable[str] | None = None,
         licences: Iterable[str] | None = None,
+        since: str | None = None,
+        until: str | None = None,
         exclude: Iterable[str] = frozenset(),
         mode: Mode = "fused",
     ) -> list[list[Hit]]:
@@ -122,7 +138,8 @@ class Retriever:
         allowed = self.store.allowed(
             _known("source", sources, self.store.sources),
             _known("licence", licences, self.store.licences),
-            _ids(exclude),
+            self.excluded | _ids(exclude),
+            date_window(since, until),
         )
         depth = k if mode != "fused" else max(2 * k, FUSION_DEPTH)
         rankings: list[list[Ranking]] = []
@@ -130,6 +147,9 @@ class Retriever:
             rankings.append(self._dense.search(self._encode(texts), depth, allowed))
         if mode != "dense" and self._lexical is not None:
             rankings.append([self._lexical.search(text, depth, allowed) for text in texts])
+        if self.reranker is not None and mode == "fused":
+            found = [self._hits(each, max(k, RERANK_DEPTH)) for each in zip(*rankings, strict=True)]
+            return [self._rerank(self.reranker, *each)[:k] for each in zip(texts, found, strict=True)]
         return [self._hits(each, k) for each in zip(*rankings, strict=True)]
 
     def passage(self, passage_id: str) -> Passage:
@@ -139,17 +159,27 @@ class Retriever:
             QueryError: no passage has that id.
         """
         position = self.store.position(passage_id) if isinstance(passage_id, str) else None
-        if position is None:
+        if position is None or passage_id in self.excluded:
             raise QueryError(f"No passage has the id {passage_id!r}. Use an id as a search returned it.")
         return self.store[position]
 
+    def renew_lock(self) -> None:
+        """Give up a lock that a thread of the parent process may have held when this process was forked."""
+        self._lock = Lock()
+
     def _hits(self, rankings: Sequence[Ranking], k: int) -> list[Hit]:
-        positions, scores = rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings, k)
+        weights = (getattr(self.encoder, "fusion_weight", 1.0), 1.0)
+        positions, scores = rankings[0] if len(rankings) == 1 else reciprocal_rank_fusion(rankings, k, weights)
         hits = []
         for position, score in zip(positions[:k].tolist(), scores[:k].tolist(), strict=True):
             passage = self.store[position]
             hits.append(Hit(id=passage.id, score=score, passage=passage))
         return hits
+
+    @staticmethod
+    def _rerank(reranker: Reranker, query: str, hits: Sequence[Hit]) -> list[Hit]:
+        order = reranked(reranker, query, [hit.passage.full_text for hit in hits]) if hits else []
+        return [replace(hits[place], score=score) for place, score in order]
 
     def _encode(self, texts: Sequence[str]) -> np.ndarray:
         """Return float32 (q, d), from the cache where a text was seen before."""

@@ -96,6 +96,14 @@ class Env(Section):
     """None meets every task in shuffled passes."""
     index: str | None = None
     """Folder of a passage index for the look-up tools; None gives them the services the run was started with."""
+    exclude: str | None = None
+    """File of passage ids that this index never returns, as `healthgym kb audit` writes it."""
+
+    @model_validator(mode="after")
+    def _exclude_needs_an_index(self) -> "Env":
+        if self.exclude is not None and self.index is None:
+            raise ValueError("env.exclude lists passages of the index in env.index; give that folder too")
+        return self
 
 
 class Length(Section):

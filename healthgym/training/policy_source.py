@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from healthgym.retrieval import open_retriever
+from healthgym.retrieval import SearchService, open_retriever
 from healthgym.rewards import RewardConfig
 from healthgym.rollout import Policy
 from healthgym.rollout.source import PolicySource, episode_maker
@@ -62,7 +62,9 @@ def source_from(make_policy: MakePolicy = engine_policy, *, services: Services |
 
 def run_services(config: RunConfig) -> Services | None:
     """Return what a run's episodes share: the index that `env.index` names, opened; None when it names none."""
-    return Services(retriever=open_retriever(config.env.index)) if config.env.index is not None else None
+    if config.env.index is None:
+        return None
+    return Services(retriever=SearchService(open_retriever(config.env.index, exclude=config.env.exclude or ())))
 
 
 def max_context(config: RunConfig, model: Any) -> int | None:

@@ -72,7 +72,7 @@ def test_progress_tells_of_every_stage_up_to_the_end(facts, tmp_path):
     seen = []
     build_index([facts], tmp_path / "out", HashingEncoder(), batch_size=4, progress=lambda *step: seen.append(step))
     assert [step for step in seen if step[0] == "encode"] == [("encode", 4, 10), ("encode", 8, 10), ("encode", 10, 10)]
-    assert [step[0] for step in seen if step[1] == 10] == ["read", "encode", "dense", "lexical", "check"]
+    assert [step[0] for step in seen if step[1] == 10] == ["read", "dedupe", "encode", "dense", "lexical", "check"]
 
 
 @pytest.mark.parametrize("kind", ["exact", "hnsw"])
@@ -98,7 +98,7 @@ def test_the_nearest_passages_are_found_filtered_or_not(tmp_path, kind):
 
 
 def test_auto_takes_the_graph_from_20000_passages(monkeypatch, facts, tmp_path):
-    monkeypatch.setattr("healthgym.retrieval.build.EXACT_BELOW", 10)
+    monkeypatch.setattr("healthgym.retrieval.stages.EXACT_BELOW", 10)
     assert build_index([facts[:9]], tmp_path / "a", HashingEncoder()).index == "exact"
     assert build_index([facts], tmp_path / "b", HashingEncoder()).index == "hnsw"
     assert open_retriever(tmp_path / "b").search("gout", 1)[0].id == "gout"
@@ -115,7 +115,7 @@ def test_no_index_names_the_build_command(tmp_path):
 def test_a_changed_byte_anywhere_is_noticed(damaged):
     rng = random.Random(1)
     files = data_files(damaged)
-    assert len(files) == 11
+    assert len(files) == 12
     for path in files:
         whole = path.read_bytes()
         for place in {0, len(whole) - 1, *(rng.randrange(len(whole)) for _ in range(5))}:

@@ -99,9 +99,9 @@ def test_a_licence_that_nobody_stated_is_not_invented(tmp_path):
 
 
 def test_corpora_that_cannot_be_read_say_what_can(tmp_path):
-    (tmp_path / "scan.pdf").write_bytes(b"%PDF")
+    (tmp_path / "scan.doc").write_bytes(b"text")
     (tmp_path / "latin.txt").write_bytes("é".encode("latin-1"))
-    for path, word in (("scan.pdf", ".jsonl.gz"), ("nothing.txt", "no corpus"), ("latin.txt", "UTF-8")):
+    for path, word in (("scan.doc", ".jsonl.gz"), ("nothing.txt", "no corpus"), ("latin.txt", "UTF-8")):
         with pytest.raises(ContentError, match=word):
             list(read_corpus(tmp_path / path))
     (tmp_path / "empty").mkdir()
@@ -129,4 +129,4 @@ def test_words_are_lower_case_singular_and_keep_decimals():
 
 def test_a_store_that_cannot_give_its_passages_cannot_be_made():
     with pytest.raises(TypeError, match="__getitem__"):
-        PassageStore(np.empty((0, 2), np.uint64), np.empty((0, 2), np.uint16), {}, {})
+        PassageStore(np.empty((0, 2), np.uint64), np.empty((0, 2), np.uint16), np.empty((0, 2), np.int32), {}, {})

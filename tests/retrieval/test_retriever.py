@@ -58,12 +58,21 @@ def test_fused_order_is_no_worse_than_either_alone(retriever):
 
 
 def test_fusion_adds_reciprocal_ranks():
-    # 7: 1/61 + 1/62 = 0.032522; 3: 1/61 + 1/63 = 0.032266; 5: 1/62; 9: 1/63.
+    # 7: 1/11 + 1/12 = 0.17424; 3: 1/11 + 1/13 = 0.16783; 5: 1/12; 9: 1/13.
     one = (np.array([7, 5, 3]), np.ones(3, np.float32))
     other = (np.array([3, 7, 9]), np.ones(3, np.float32))
     positions, scores = reciprocal_rank_fusion([one, other], 10)
     assert positions.tolist() == [7, 3, 5, 9]
-    np.testing.assert_allclose(scores, [1 / 61 + 1 / 62, 1 / 61 + 1 / 63, 1 / 62, 1 / 63], rtol=1e-6)
+    np.testing.assert_allclose(scores, [1 / 11 + 1 / 12, 1 / 11 + 1 / 13, 1 / 12, 1 / 13], rtol=1e-6)
+
+
+def test_a_ranking_counts_by_its_weight():
+    # 7: 0.5/11 + 1/13 = 0.12238; 3: 0.5/13 + 1/11 = 0.12937; 5: 0.5/12; 9: 1/12.
+    one = (np.array([7, 5, 3]), np.ones(3, np.float32))
+    other = (np.array([3, 9, 7]), np.ones(3, np.float32))
+    positions, scores = reciprocal_rank_fusion([one, other], 10, (0.5, 1.0))
+    assert positions.tolist() == [3, 7, 9, 5]
+    np.testing.assert_allclose(scores, [0.5 / 13 + 1 / 11, 0.5 / 11 + 1 / 13, 1 / 12, 0.5 / 12], rtol=1e-6)
 
 
 def test_equal_scores_rank_in_the_order_of_passages():

@@ -39,6 +39,12 @@ def test_the_ladder_adds_one_mechanism_a_rung():
     assert rungs[4].turns.start == 64 and rungs[5].turns.start < rungs[5].turns.max
 
 
+def test_an_exclusion_list_needs_its_index():
+    assert make_config({**TINY, "env": {"index": "kb", "exclude": "x.txt"}}).env.exclude == "x.txt"
+    with pytest.raises(ConfigError, match=r"env\.index"):
+        make_config({**TINY, "env": {"exclude": "x.txt"}})
+
+
 def test_null_switches_a_presets_section_off():
     assert make_config({**TINY, "preset": "tt_opd", "hint": None}).hint is None
 

@@ -136,4 +136,8 @@ class Supervised:
     def stop(self) -> None:
         self.stopping = True
         self.process.terminate()
-        self.process.wait()
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()

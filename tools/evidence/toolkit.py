@@ -12,7 +12,7 @@ from healthgym.toolkit import Toolkit, tool
 
 from .monograph import known_drug, monograph
 
-SNIPPET_CHARACTERS = 160
+SNIPPET_CHARACTERS, TITLE_CHARACTERS = 160, 60
 MAX_STATEMENTS = 3
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -34,7 +34,8 @@ class EvidenceToolkit(Toolkit):
         for hit in hits:
             self.world.reveal("kb", f"found.{hit.id}")
         return "\n".join(
-            f"[{hit.id}] {hit.passage.title} ({hit.passage.source}, {hit.score:.2f}): {_snippet(hit.passage.text)}"
+            f"[{hit.id}] {_cut(hit.passage.title, TITLE_CHARACTERS)} ({hit.passage.source}, {hit.score:.2f}): "
+            f"{_cut(hit.passage.text, SNIPPET_CHARACTERS)}"
             for hit in hits
         )
 
@@ -114,5 +115,5 @@ def _guideline_words() -> dict[str, frozenset[str]]:
     }
 
 
-def _snippet(text: str) -> str:
-    return text if len(text) <= SNIPPET_CHARACTERS else text[: SNIPPET_CHARACTERS - 3].rsplit(" ", 1)[0] + "..."
+def _cut(text: str, characters: int) -> str:
+    return text if len(text) <= characters else text[: characters - 3].rsplit(" ", 1)[0] + "..."

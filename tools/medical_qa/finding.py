@@ -51,8 +51,8 @@ def by_search(label: str, query: str, passage: str, source: str, *also: str) -> 
 def drug_fact(drug: str, aspect: Aspect, words: str = "") -> Lookup:
     """Return how to find one aspect of a drug's monograph; `words` stand in the passage where the fact does.
 
-    Safety passages share most of their words with the many passages on pairs, so that a search brings them up late: these,
-    and what no passage or any of several may say, are read through the monograph's aspects.
+    The suite was frozen when a search still brought safety passages up late, behind the many passages on pairs: these, and
+    what no passage or any of several may say, are read through the monograph's aspects.
     """
     monograph = load_drugs()[drug]
     label, name = f"{aspect.replace('_', ' ')} of {monograph.name}", f"drug:{drug}{SECTION[aspect]}"

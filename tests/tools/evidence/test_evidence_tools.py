@@ -44,6 +44,21 @@ def test_a_search_that_finds_nothing_is_an_error_and_never_an_empty_answer():
     assert call(desk(Nothing()), "search_evidence", query="zebra").startswith("Error: Nothing in the evidence base")
 
 
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        ({"query": " "}, "empty"),
+        ({"query": "x" * 3_000}, "at most 2000"),
+        ({"query": "x" * 50_000}, "50,000 characters"),
+        ({"query": "fever", "k": 0}, "k"),
+        ({"query": "fever", "k": 10_000}, "k"),
+    ],
+)
+def test_a_search_that_cannot_be_run_is_answered_with_what_to_change(arguments, word):
+    answer = call(desk(), "search_evidence", **arguments)
+    assert answer.startswith("Error") and word in answer and len(answer) < 400
+
+
 def test_without_any_passage_the_error_names_the_build_command(monkeypatch):
     monkeypatch.setattr(builtin, "builtin_passages", lambda: iter(()))
     builtin.builtin_retriever.cache_clear()
