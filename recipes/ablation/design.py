@@ -1,5 +1,6 @@
 """Reads the experiment's design: settings, arms and seeds, fixed in a file before anything ran."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,7 +11,7 @@ import yaml
 
 from healthgym.errors import ConfigError, nearest
 from healthgym.training.config import RunConfig
-from healthgym.training.loading import dump_config, make_config
+from healthgym.training.loading import make_config
 from healthgym.training.presets import under
 
 FILE = Path(__file__).with_name("experiment.yaml")
@@ -78,8 +79,9 @@ class Design:
 
 
 def config_digest(config: RunConfig) -> str:
-    """Return the SHA-256 of a resolved config."""
-    return sha256(dump_config(config).encode()).hexdigest()
+    """Return the SHA-256 of what a config sets apart from the defaults, so that a new setting leaves results valid."""
+    values = config.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def _known(kind: str, value: Any, known: Any) -> None:
