@@ -14,8 +14,9 @@ VLLM_STAMP := $(VLLM_VENV)/.installed
 quickstart: $(STAMP)
 	$(BIN)/healthgym quickstart
 
+# Two workers with a thread each: torch's own threads would get in each other's way.
 test: $(STAMP) $(OFFLINE_MODELS) lint
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
 test-slow: $(STAMP) $(OFFLINE_MODELS)
 	$(BIN)/python -m pytest -m "slow and not gpu and not vllm" $(PYTEST_ARGS)
