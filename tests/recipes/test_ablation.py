@@ -49,7 +49,7 @@ def test_a_run_leaves_a_result_and_the_analysis_reads_it(tmp_path: Path):
     content = yaml.safe_load((FOLDER / "experiment.yaml").read_text(encoding="utf-8"))
     setting = content["settings"]["collapse"]
     setting |= {"seeds": [0, 1], "arms": ["grpo", "anchor"], "measure": {"fresh": 8, "test": 8}}
-    setting["values"]["optim"] |= {"steps": 2, "tasks_per_step": 2, "num_generations": 2}
+    setting["values"]["optim"] |= {"steps": 2, "tasks_per_step": 2, "num_generations": 2, "micro_batch": 2}
     setting["values"]["warm_start"] |= {"steps": 5, "demonstrations": 20}
     content["settings"] = {"collapse": setting}
     file = tmp_path / "small.yaml"
