@@ -2,11 +2,14 @@
 
 import logging
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import IO
 
 from healthgym.errors import MissingDependency
 
@@ -87,21 +90,60 @@ def serve_model(settings: ServerSettings, extra: Sequence[str] = (), *, restarts
         MissingDependency: vLLM is not installed.
     """
     require_vllm()
-    for attempt in range(restarts + 1):
-        process = subprocess.Popen(server_command(settings, extra), env=server_environment(settings))
-        try:
-            code = process.wait()
-        except KeyboardInterrupt:
-            process.terminate()
-            process.wait()
-            return 0
-        finally:
-            if process.poll() is None:
-                process.terminate()
-        if code == 0 or attempt == restarts:
-            return code
-        logger.warning("The vLLM server ended with code %d; restart %d of %d", code, attempt + 1, restarts)
-    return 1
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        for attempt in range(restarts + 1):
+            server = ServerProcess(server_command(settings, extra), server_environment(settings))
+            try:
+                code = server.wait()
+            except KeyboardInterrupt:
+                return 0
+            finally:
+                server.stop()
+            if code == 0 or attempt == restarts:
+                return code
+            logger.warning("The vLLM server ended with code %d; restart %d of %d", code, attempt + 1, restarts)
+        return 1
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+class ServerProcess:
+    """A server and whatever it starts, in a process group of their own, so that none of them outlives the first.
+
+    vLLM's engine processes stay when its server is killed, and hold the memory that the next one needs.
+
+    Args:
+        command: Command line.
+        environment: Environment.
+        log: Open file for both outputs; None shares this process's.
+    """
+
+    def __init__(self, command: Sequence[str], environment: Mapping[str, str], log: IO[bytes] | None = None) -> None:
+        self.process = subprocess.Popen(command, env=environment, stdout=log, stderr=log, start_new_session=True)
+
+    def wait(self) -> int:
+        """Return the server's exit code once it has ended, with everything it started gone."""
+        code = self.process.wait()
+        self._sweep()
+        return code
+
+    def stop(self, patience: float = 30.0) -> None:
+        """Ask the server to end, and end what is left of its group after `patience` seconds."""
+        if self.process.poll() is None:
+            self.process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                self.process.wait(patience)
+        self._sweep()
+        self.process.wait()
+
+    def _sweep(self) -> None:
+        with suppress(ProcessLookupError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+
+
+def _interrupt(number: int, frame: object) -> None:
+    raise KeyboardInterrupt
 
 
 def lora_rank(rank: int) -> int:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from fever import fever_folder
 
-from healthgym.rollout.vllm_server import ServerSettings, server_command, server_environment
+from healthgym.rollout.vllm_server import ServerProcess, ServerSettings, server_command, server_environment
 from healthgym.training.config import RunConfig
 from healthgym.training.loading import dump_config, make_config
 from healthgym.training.policy_source import source_from
@@ -120,24 +120,17 @@ class Supervised:
 
     def _launch(self) -> None:
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
-                server_command(self.settings), env=server_environment(self.settings), stdout=log, stderr=log
-            )
-        self.pid_file.write_text(str(self.process.pid))
+            self.server = ServerProcess(server_command(self.settings), server_environment(self.settings), log)
+        self.pid_file.write_text(str(self.server.process.pid))
         self.started += 1
 
     def _watch(self) -> None:
         while True:
-            self.process.wait()
+            self.server.wait()
             if self.stopping:
                 return
             self._launch()
 
     def stop(self) -> None:
         self.stopping = True
-        self.process.terminate()
-        try:
-            self.process.wait(30)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+        self.server.stop()
