@@ -154,6 +154,9 @@ def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
     Args:
         config: The run.
         run_dir: Receives one evaluation per measurement; None writes nothing.
+
+    Raises:
+        ConfigError: There are no validation tasks, or the run practises them.
     """
     from healthgym.diagnostics import append_evaluation
     from healthgym.tasks import load_suite
@@ -162,6 +165,16 @@ def evaluator(config: "RunConfig", run_dir: Path | None) -> "Evaluate":
 
     suite = load_suite(*config.env.domains, per_family=config.env.per_family)
     ids = [task_id for domain in suite.domains for task_id in suite.ids(domain, EVAL_SPLIT, config.env.families)]
+    if config.env.split == EVAL_SPLIT:
+        raise ConfigError(
+            f"env.split {EVAL_SPLIT} would be measured on the tasks it practises: eval.every plays the {EVAL_SPLIT} split. "
+            "Set env.split: train, or eval.every: 0."
+        )
+    if not ids:
+        raise ConfigError(
+            f"eval.every {config.eval.every} needs {EVAL_SPLIT} tasks, and env.domains with env.families have none. "
+            f"Set eval.every: 0, or env.per_family: {{{EVAL_SPLIT}: 8}}."
+        )
     task_ids = choose_tasks(ids, EVAL_TASKS, seed=config.seed)
     services = run_services(config)
 

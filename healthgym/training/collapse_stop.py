@@ -1,5 +1,6 @@
 """Ends a run whose own log says that it has collapsed."""
 
+from math import lcm
 from typing import Any
 
 from accelerate import PartialState
@@ -20,17 +21,19 @@ class CollapseStop(TrainerCallback):
     Args:
         folder: The run's folder.
         config: The run's settings as plain data, for detectors that read them.
+        num_iterations: Passes over each batch; a checkpoint between two of them could not be resumed exactly.
     """
 
-    def __init__(self, folder: RunFolder, config: dict[str, Any]) -> None:
+    def __init__(self, folder: RunFolder, config: dict[str, Any], *, num_iterations: int = 1) -> None:
         self.folder, self.config = folder, config
+        self.look_every = lcm(LOOK_EVERY, num_iterations)
         self.findings: list[str] = []
 
     def on_log(
         self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
     ) -> TrainerControl:
         """Judge the log every few steps."""
-        if state.global_step and state.global_step % LOOK_EVERY == 0 and not self.findings:
+        if state.global_step and state.global_step % self.look_every == 0 and not self.findings:
             self.findings = self._judge(state.global_step)
             if self.findings:
                 control.should_training_stop = control.should_save = True

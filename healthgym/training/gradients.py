@@ -1,7 +1,7 @@
 """The gradient norms of the two terms of the loss, and a weight that keeps them at a ratio."""
 
 from collections.abc import Mapping, Sequence
-from math import exp, log
+from math import exp, isfinite, log
 from typing import Any
 
 import torch
@@ -65,8 +65,8 @@ class GradientBalance:
         return self._log_fair is not None
 
     def observe(self, policy: float, distillation: float) -> None:
-        """Take in the norms of one step, the distillation's at weight 1; a step without either says nothing."""
-        if policy <= 0.0 or distillation <= 0.0:
+        """Take in the norms of one step, the distillation's at weight 1; a step without either, or with NaN, says nothing."""
+        if not (0.0 < policy and 0.0 < distillation and isfinite(policy) and isfinite(distillation)):
             return
         fair = log(self.ratio * policy / distillation)
         before = fair if self._log_fair is None else self._log_fair

@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 
-from healthgym.errors import ConfigError, HealthgymError, nearest
+from healthgym.errors import ConfigError, HealthgymError, RunStopped, nearest
 from healthgym.training.config import RunConfig
 from healthgym.training.loading import make_config, recipe_values
 from healthgym.training.presets import under
@@ -130,6 +130,9 @@ def run_grid(
 
     Returns:
         One {arm, seed, run_dir, status, steps, metrics} a run, status `finished` or `failed`.
+
+    Raises:
+        RunStopped: A signal ended the run at hand, which is saved; the same call goes on with it.
     """
     report: list[dict[str, Any]] = []
     for place, run in enumerate(runs, start=1):
@@ -144,6 +147,8 @@ def run_grid(
                 _share_start(run, folder, prepare)
                 metrics = dict(launch(run.config, run.folder))
             outcome: dict[str, Any] = {"status": "finished", "steps": metrics.get("step", 0), "metrics": metrics}
+        except RunStopped:
+            raise  # whoever stops a run of a grid means the grid
         except HealthgymError as error:
             tell(f"{label}: {error}")
             outcome = {"status": "failed", "error": str(error)}

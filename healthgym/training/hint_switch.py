@@ -46,6 +46,11 @@ class HintSwitch:
             result = self._probe(attempts, 0)
         if report is not None:
             report.write_text(json.dumps(result.metrics(), indent=1), encoding="utf-8")
+        if self.hint.require_probe and not result.right.n:
+            raise ConfigError(
+                "hint.require_probe: no attempt before training failed with a known outcome, so the hints could not be "
+                "probed. Raise hint.probe_tasks, take harder tasks, or set hint.require_probe: false."
+            )
         if self.hint.require_probe and not result.helps:
             raise ConfigError(
                 f"{result.describe()}: the right hint does not beat none. Teach hints first with "
@@ -78,7 +83,7 @@ class HintSwitch:
         )
 
     def _decide(self, result: ProbeResult, step: int) -> None:
-        if result.helps:
+        if result.helps or not result.right.n:  # without a failed task nothing was found out
             logger.info("step %d: %s", step, result.describe())
             return
         message = f"step {step}: {result.describe()}: the right hint does not beat none, so hints were switched off"

@@ -151,7 +151,9 @@ def _train(
     if evaluate is not None and config.eval.every:
         current = (lambda: model) if replica is None else replica.refresh
         log.measures.append(held_out(evaluate, current, tokenizer, config.eval.every, distill))
-    collapse = CollapseStop(folder, config.model_dump(by_alias=True, mode="json"))
+    collapse = CollapseStop(
+        folder, config.model_dump(by_alias=True, mode="json"), num_iterations=config.optim.num_iterations
+    )
     if config.guard.stop_on_collapse:
         trainer.add_callback(collapse)
     if switch is not None:

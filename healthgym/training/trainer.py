@@ -108,6 +108,7 @@ class EpisodeTrainer(RetryingTrainer):
         self._student_logps: Tensor | None = None
         self._reweigh: Callable[[Tensor], None] | None = None
         self._success = self._dead_share = 0.0
+        self._is_dead = False
         let_cpus_shard()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*'rollout_func', which is an experimental")
@@ -324,9 +325,11 @@ class EpisodeTrainer(RetryingTrainer):
         self._note({f"episode/{name}_total": float(count) for name, count in self.counts.items()})
         self._note(self.bad_steps.metrics() | self.memory_metrics())
         self.bad_steps.check(step)
-        finding = self.dead_groups.observe(step, self._dead_share, self._success)
-        self._note({"robust/dead_steps_in_a_row": float(self.dead_groups.in_a_row)})
-        return finding is not None and self.stops_when_dead
+        if self.traces is None:  # traces are learnt from whatever the rewards are
+            self._is_dead |= self.dead_groups.observe(step, self._dead_share, self._success) is not None
+            self._note({"robust/dead_steps_in_a_row": float(self.dead_groups.in_a_row)})
+        # A checkpoint between two passes over a batch could not be resumed exactly.
+        return self._is_dead and self.stops_when_dead and step % self.num_iterations == 0
 
     def _get_output_dir(self, trial: Any) -> str:
         """Where transformers writes a checkpoint before it is published under its name."""

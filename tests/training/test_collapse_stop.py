@@ -11,10 +11,10 @@ from healthgym.training.collapse_stop import LOOK_EVERY, CollapseStop
 from healthgym.training.run_folder import RunFolder
 
 
-def watched(tmp_path: Path, **bent) -> tuple[CollapseStop, int | None]:
+def watched(tmp_path: Path, num_iterations: int = 1, **bent) -> tuple[CollapseStop, int | None]:
     """Feed a synthetic run step by step; return the callback and the step at which it asked to stop."""
     folder = RunFolder(tmp_path)
-    stop = CollapseStop(folder, {})
+    stop = CollapseStop(folder, {}, num_iterations=num_iterations)
     for row in rows(0, **bent):
         folder.append(row)
         control = TrainerControl()
@@ -33,3 +33,8 @@ def test_a_collapsed_run_is_stopped_with_a_checkpoint_and_the_reason(tmp_path: P
 
 def test_a_healthy_run_goes_on(tmp_path: Path):
     assert watched(tmp_path)[1] is None
+
+
+def test_no_run_is_stopped_between_two_passes_over_a_batch(tmp_path: Path):
+    _, step = watched(tmp_path, num_iterations=4, **{"completions/clipped_ratio": ramp(0.05, 0.95)})
+    assert step is not None and step % 4 == 0

@@ -23,6 +23,16 @@ def test_the_fair_weight_by_hand_stays_under_the_ceiling():
     assert balance.weight(4.0) == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_a_step_that_is_no_number_does_not_unbalance_the_rest_of_the_run(bad: float):
+    balance = GradientBalance(0.5, smoothing=0.0)
+    for norms in ({"policy": bad, "distillation": 10.0}, {"policy": 2.0, "distillation": bad}):
+        balance.observe(**norms)
+    assert not balance.is_set
+    balance.observe(policy=2.0, distillation=10.0)  # 0.5 * 2 / 10
+    assert balance.weight(4.0) == pytest.approx(0.1)
+
+
 def test_the_fair_weight_is_smoothed_in_its_logarithm():
     balance = GradientBalance(1.0, smoothing=0.5)
     balance.observe(policy=1.0, distillation=1.0)

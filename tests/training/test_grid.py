@@ -8,7 +8,7 @@ from fever import fever_folder, plain_source
 from safetensors.torch import load_file
 from test_run import config as tiny_run
 
-from healthgym.errors import ConfigError, HealthgymError
+from healthgym.errors import ConfigError, HealthgymError, RunStopped
 from healthgym.training.config import PresetName
 from healthgym.training.grid import grids, plan_grid, run_grid
 from healthgym.training.loading import dump_config
@@ -102,6 +102,18 @@ def test_a_grid_runs_each_once_shares_starts_and_goes_on_after_a_failure(recipe:
     again = run_grid(runs, tmp_path, launch=launch, prepare=prepare)
     assert launched == ["grpo_cosine"]  # the finished ones are skipped
     assert [line["metrics"]["episode/success"] for line in again] == [0.5] * 3
+
+
+def test_ctrl_c_in_a_run_ends_the_grid(recipe: Path, tmp_path: Path):
+    runs, launched = plan_grid(recipe, "ablation", tmp_path)[:2], []
+
+    def stopped(config, folder: Path):
+        launched.append(config.preset)
+        raise RunStopped("stopped by SIGTERM", exit_code=143)
+
+    with pytest.raises(RunStopped):
+        run_grid(runs, tmp_path, launch=stopped, prepare=lambda config, folder: folder / "start")
+    assert launched == [runs[0].config.preset]
 
 
 def test_a_finished_run_of_another_config_is_not_taken_for_this_one(recipe: Path, tmp_path: Path):
