@@ -11,7 +11,7 @@ import numpy as np
 
 from healthgym.errors import ConfigError, MissingDependency
 from healthgym.retrieval.encoders import INT8_CARD, load_encoder
-from healthgym.retrieval.token_batches import batches, equal_batches
+from healthgym.retrieval.token_batches import batches, equal_batches, width
 
 GRAPH, WEIGHTS = "model.xml", "model.bin"
 CALIBRATION = 128
@@ -19,6 +19,9 @@ CALIBRATION = 128
 
 BATCH_TOKENS = 768
 """Tokens a forward pass, padding included: few enough to stay in a core's cache."""
+
+QUERY_BATCH = 16
+"""Queries a forward pass; 64 of them cost as much each."""
 
 
 class Int8Encoder:
@@ -51,7 +54,8 @@ class Int8Encoder:
         self.dimension, self._prompts = card["dimension"], card["prompts"]
         self.fingerprint = f"{card['model_fingerprint']}+int8-{checksum[:12]}"
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(card["max_tokens"])
+        self._max_tokens: int = card["max_tokens"]
+        self._tokenizer.enable_truncation(self._max_tokens)
         options: dict[str, Any] = {"NUM_STREAMS": 1}
         if threads is not None:
             options["INFERENCE_NUM_THREADS"] = threads
@@ -64,8 +68,10 @@ class Int8Encoder:
         prompt = self._prompts["query" if is_query else "document"]
         tokens = [each.ids for each in self._tokenizer.encode_batch([prompt + text for text in texts])]
         lengths = [len(each) for each in tokens]
-        for rows in equal_batches(lengths) if is_query else batches(lengths, BATCH_TOKENS):
-            ids = np.zeros((len(rows), len(tokens[rows[0]])), dtype=np.int64)
+        if is_query:
+            lengths = [width(length, self._max_tokens) for length in lengths]
+        for rows in equal_batches(lengths, QUERY_BATCH) if is_query else batches(lengths, BATCH_TOKENS):
+            ids = np.zeros((len(rows), lengths[rows[0]]), dtype=np.int64)
             mask = np.zeros_like(ids)
             for place, row in enumerate(rows):
                 ids[place, : len(tokens[row])], mask[place, : len(tokens[row])] = tokens[row], 1

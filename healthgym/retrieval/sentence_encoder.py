@@ -73,7 +73,7 @@ class SentenceTransformerEncoder:
             return self._rows(self.model.encode_document, texts)
         lengths = [len(ids) for ids in self.model.tokenizer(list(texts), truncation=True)["input_ids"]]
         vectors = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for rows in equal_batches(lengths):
+        for rows in equal_batches(lengths, len(lengths)):
             vectors[rows] = self._rows(self.model.encode_query, [texts[row] for row in rows])
         return vectors
 

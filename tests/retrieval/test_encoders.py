@@ -10,7 +10,7 @@ from healthgym.errors import ConfigError, MissingDependency, PassageIndexError
 from healthgym.retrieval import HashingEncoder, SentenceTransformerEncoder, build_index, load_encoder, open_retriever
 from healthgym.retrieval.encoders import Encoder
 from healthgym.retrieval.int8 import write_int8
-from healthgym.retrieval.token_batches import batches, equal_batches
+from healthgym.retrieval.token_batches import batches, equal_batches, width
 
 
 def test_hashing_vectors_have_length_one_and_stop_words_none(encoder):
@@ -111,7 +111,12 @@ def test_batches_hold_a_budget_of_padded_tokens_longest_first():
     assert list(batches([2, 5, 1, 4, 5, 2], 10)) == [[1, 4], [3, 0], [5, 2]]
     assert list(batches([50], 10)) == [[0]]
     assert list(batches([], 10)) == []
-    assert list(equal_batches([3, 7, 3, 7, 2])) == [[0, 2], [1, 3], [4]]
+    assert list(equal_batches([3, 7, 3, 7, 2], 16)) == [[0, 2], [1, 3], [4]]
+    assert list(equal_batches([3, 3, 7, 3], 2)) == [[0, 1], [3], [2]]
+
+
+def test_queries_are_padded_to_few_widths_and_never_beyond_what_the_model_reads():
+    assert [width(length, 250) for length in (1, 8, 9, 41, 249, 250)] == [8, 8, 16, 48, 250, 250]
 
 
 @pytest.mark.slow
@@ -147,6 +152,9 @@ def test_minilm_in_eight_bits_is_written_read_and_agrees(facts, tmp_path):
     assert small.fingerprint.startswith(f"{whole.fingerprint}+int8-")
     assert (whole.encode(texts) * small.encode(texts)).sum(axis=1).min() > 0.98
     np.testing.assert_allclose(small.encode(texts)[3], small.encode(texts[3:4])[0], atol=0.01)
+    queries = [" ".join(["gout", "acute", "pain", "drug"] * 4)[: 8 + 9 * (row % 5)] + f" {row}" for row in range(40)]
+    alone = np.concatenate([small.encode([query], is_query=True) for query in queries])
+    np.testing.assert_array_equal(small.encode(queries, is_query=True), alone)
     build_index([facts], tmp_path / "index", small)
     for encoder in (None, whole):
         assert open_retriever(tmp_path / "index", encoder).search("heart attack", 1)[0].id == "mi"
