@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from healthgym.files import write_whole
 from healthgym.registry import Domain
 from healthgym.tasks import Suite
 from healthgym.world import Chart
@@ -29,10 +30,7 @@ def write_chart_page(domain: Domain, path: Path, *, sample: int = 20, seed: int 
     """Write the charts of `sample` tasks, drawn with `seed` over families and splits, and return the file."""
     page = _template().render(domain=domain, shown=_shown(domain, sample, seed), seed=seed)
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_name(f".{path.name}.writing")
-    aside.write_text(page, encoding="utf-8")
-    aside.replace(path)
-    return path
+    return write_whole(path, page)
 
 
 def _template() -> Any:

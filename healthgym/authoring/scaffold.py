@@ -8,6 +8,7 @@ from pathlib import Path
 from jinja2 import Environment, StrictUndefined
 
 from healthgym.errors import ContentError
+from healthgym.files import write_whole
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _DOMAIN_FILES = ("domain.yaml", "guideline.md", "toolkit.py", "tasks.py", "recipe.yaml", "README.md")
@@ -23,7 +24,7 @@ def new_domain(path: Path) -> list[Path]:
     if path.exists() and any(path.iterdir()):
         raise ContentError(f"{path} already holds files; choose a new folder, nothing was written")
     path.mkdir(parents=True, exist_ok=True)
-    return [_write(path / file, _render(f"domain/{file}.j2", name=name)) for file in _DOMAIN_FILES]
+    return [write_whole(path / file, _render(f"domain/{file}.j2", name=name)) for file in _DOMAIN_FILES]
 
 
 def new_tool(name: str, domain: Path) -> list[Path]:
@@ -33,7 +34,7 @@ def new_tool(name: str, domain: Path) -> list[Path]:
     text = path.read_text(encoding="utf-8")
     if re.search(rf"def {name}\b", text):
         raise ContentError(f"{path} already has a function {name!r}; nothing was written")
-    return [_write(path, text.rstrip() + "\n" + _render("tool.py.j2", name=name))]
+    return [write_whole(path, text.rstrip() + "\n" + _render("tool.py.j2", name=name))]
 
 
 def new_task(name: str, domain: Path) -> list[Path]:
@@ -48,7 +49,7 @@ def new_task(name: str, domain: Path) -> list[Path]:
             f"{path} has no function _case(draw, prompt) to build on; write the family by hand after the example in "
             "docs/authoring.md"
         )
-    return [_write(path, text.rstrip() + "\n" + _render("task.py.j2", name=name))]
+    return [write_whole(path, text.rstrip() + "\n" + _render("task.py.j2", name=name))]
 
 
 def _checked(name: str) -> str:
@@ -72,10 +73,3 @@ def _render(template: str, **values: str) -> str:
     title = values["name"].replace("_", " ").capitalize()
     camel = "".join(part.capitalize() for part in values["name"].split("_"))
     return environment.from_string(source).render(title=title, camel=camel, **values)
-
-
-def _write(path: Path, text: str) -> Path:
-    temporary = path.with_suffix(path.suffix + ".new")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
-    return path

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from healthgym.diagnostics.charts import Chart, Curve, short
 from healthgym.diagnostics.comparison import Comparison, Ending
 from healthgym.diagnostics.run import Run
+from healthgym.files import write_whole
 
 MAX_RUNS = 8
 """Colours there are."""
@@ -44,10 +45,7 @@ def write_comparison(comparison: Comparison, out: str | Path) -> Path:
     """Write the page and return its path; folders on the way are made."""
     target = Path(out)
     target.parent.mkdir(parents=True, exist_ok=True)
-    aside = target.with_name(f".{target.name}.writing")
-    aside.write_text(comparison_html(comparison), encoding="utf-8")
-    aside.replace(target)
-    return target
+    return write_whole(target, comparison_html(comparison))
 
 
 def comparison_html(comparison: Comparison) -> str:

@@ -16,6 +16,7 @@ from healthgym.diagnostics.panels import sections
 from healthgym.diagnostics.run import Run
 from healthgym.diagnostics.trends import window
 from healthgym.diagnostics.verdict import Verdict, verdict
+from healthgym.files import write_whole
 
 HEADLINES = (
     ("success", "Success", True),
@@ -54,10 +55,7 @@ def write_report(run_dir: str | Path, out: str | Path | None = None) -> Path:
     run = Run.load(run_dir)
     target = Path(out) if out is not None else run.path / "report.html"
     target.parent.mkdir(parents=True, exist_ok=True)
-    aside = target.with_name(f".{target.name}.writing")
-    aside.write_text(render(run, verdict(run)), encoding="utf-8")
-    aside.replace(target)
-    return target
+    return write_whole(target, render(run, verdict(run)))
 
 
 def render(run: Run, judged: Verdict) -> str:

@@ -13,6 +13,7 @@ import yaml
 
 from healthgym.diagnostics.names import FAMILIES, NAMES
 from healthgym.errors import HealthgymError
+from healthgym.files import write_whole
 
 METRICS, TRACES, EVALUATIONS, CONFIG, VERSIONS = (
     "metrics.jsonl", "traces", "evaluations.jsonl", "config.yaml", "versions.json",
@@ -139,9 +140,7 @@ def append_evaluation(run_dir: str | Path, label: str, result: Mapping[str, Any]
     lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
     at = next((i for i, text in enumerate(lines) if _label(text) == label), len(lines))
     lines[at : at + 1] = [line]
-    aside = path.with_suffix(".writing")
-    aside.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    aside.replace(path)
+    write_whole(path, "\n".join(lines) + "\n")
 
 
 def _label(line: str) -> str | None:

@@ -1,7 +1,6 @@
 """Warm start, two ways of training from it, and the same held-out measurement of all three."""
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Mapping
 from importlib.resources import files
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 
 from healthgym.errors import ConfigError, MissingDependency
+from healthgym.files import copy_whole, write_whole
 from healthgym.quickstart.side_by_side import side_by_side
 
 if TYPE_CHECKING:
@@ -88,10 +88,7 @@ def _warm_start(configs: Mapping[str, "RunConfig"], out: Path, tell: Tell) -> Pa
     for name in others:
         target = out / name / "start"
         if not target.is_dir():
-            aside = target.with_name(".start.copying")
-            shutil.rmtree(aside, ignore_errors=True)
-            shutil.copytree(start, aside)
-            aside.replace(target)
+            copy_whole(start, target)
     return start
 
 
@@ -142,10 +139,8 @@ class _Results:
 
     def _save(self) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        aside = self.path.with_suffix(".writing")
         kept = {"seed": self.seed, "rows": self.rows, "seconds": self.seconds, "complete": self.is_complete}
-        aside.write_text(json.dumps(kept, indent=1), encoding="utf-8")
-        aside.replace(self.path)
+        write_whole(self.path, json.dumps(kept, indent=1))
 
 
 def _measured(name: str, model_folder: Path, config: "RunConfig", tell: Tell) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
 from healthgym.envs.episode import Episode
@@ -14,6 +13,7 @@ from healthgym.rollout.markup import with_hint
 from healthgym.rollout.policy import Policy, TurnRequest, TurnResult
 from healthgym.rollout.trajectory import Trajectory
 from healthgym.rollout.transcript import Transcript
+from healthgym.seeds import mix_seed
 
 if TYPE_CHECKING:
     from healthgym.rollout.template import ChatTemplate
@@ -277,9 +277,3 @@ class _Loop:
     def _close(self, key: int) -> None:
         del self.running[key]
         self.policy.cancel(key)
-
-
-def mix_seed(*parts: int) -> int:
-    """Return a 63-bit seed that depends on every part, the same on every platform."""
-    digest = blake2b("/".join(map(str, parts)).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1

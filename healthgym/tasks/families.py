@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
 from healthgym.content import place_of_function, placed
 from healthgym.errors import ContentError, HealthgymError, TaskError
+from healthgym.seeds import mix_seed
 from healthgym.tasks.criteria import DOMAINS_OWN, Budget
 from healthgym.tasks.task import SPLITS, Split, Task
 from healthgym.world import Chart
@@ -96,8 +96,7 @@ class TaskFamily:
 
 def case_seed(domain: str, family: str, version: int, split: str, index: int) -> int:
     """Return the 63-bit seed of one case: a digest of its coordinates, so that splits never share a patient."""
-    digest = blake2b(f"{domain}/{family}/v{version}/{split}/{index}".encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 1
+    return mix_seed(domain, family, f"v{version}", split, index)
 
 
 def task_family(

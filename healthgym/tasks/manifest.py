@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from healthgym.errors import ContentError
+from healthgym.files import write_whole
 from healthgym.tasks.suite import Suite
 from healthgym.tasks.task import DIFFICULTIES, SPLITS
 
@@ -45,10 +46,7 @@ def _difficulty(suite: Suite, domain: str, family: str) -> dict[str, int]:
 def write_manifest(suite: Suite, domain: str) -> Path:
     """Freeze a domain: write its manifest, whole or not at all, and return the file."""
     path = manifest_path(suite.domains[domain], suite.version)
-    aside = path.with_suffix(".writing")
-    aside.write_text(json.dumps(make_manifest(suite, domain), indent=1) + "\n", encoding="utf-8")
-    aside.replace(path)
-    return path
+    return write_whole(path, json.dumps(make_manifest(suite, domain), indent=1) + "\n")
 
 
 def read_manifest(domain: "Domain", version: str = "v1") -> dict[str, Any]:

@@ -14,9 +14,10 @@ from healthgym.training.corrective import CorrectiveTraces
 from healthgym.training.curriculum import TaskChooser
 from healthgym.training.demonstrations import Script, corrective_script, draw_chance, partial_script
 from healthgym.training.distill_step import DistillStep
-from healthgym.training.distillation import Distillation, check_plain_head
+from healthgym.training.distillation import Distillation
 from healthgym.training.gradients import GradientBalance
 from healthgym.training.guards import TeacherGuard
+from healthgym.training.heads import check_plain_head
 from healthgym.training.hints import grade_facts, hint_text
 from healthgym.training.models import context_limit
 from healthgym.training.processes import sharding

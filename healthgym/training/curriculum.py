@@ -9,11 +9,11 @@ import numpy as np
 
 from healthgym.errors import ConfigError
 from healthgym.rollout import Trajectory
+from healthgym.seeds import mix_seed
 from healthgym.tasks import Task
 from healthgym.tasks.task import DIFFICULTIES
 from healthgym.training.config import Curriculum
 from healthgym.training.rows import EpisodeRow
-from healthgym.training.source import mix_seed
 
 FLOOR = 0.05
 """Least weight of an open level, as the variance p (1 - p) of a level that is solved or hopeless would be 0."""
@@ -77,7 +77,7 @@ class TaskChooser:
 
     def choose(self, row: EpisodeRow) -> EpisodeRow:
         """Return the row with the task its group practises now."""
-        rng = np.random.default_rng(mix_seed(self.seed, "curriculum", row.group))
+        rng = np.random.default_rng(mix_seed(self.seed, "curriculum", row.group, bits=31))
         weights = self._level_weights()
         most = max(weights.values())
         best, best_weight = row.task_id, -1.0

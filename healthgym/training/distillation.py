@@ -8,9 +8,7 @@ from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor
 
-from healthgym.errors import ConfigError
 from healthgym.rollout import Trajectory
 from healthgym.training.config import Divergence, Hint, Turns
 from healthgym.training.divergence import (
@@ -20,9 +18,9 @@ from healthgym.training.divergence import (
     sampled_divergence,
     vocabulary_divergence,
 )
+from healthgym.training.heads import backbone, student_head, teacher_head
 from healthgym.training.hint_mixing import foreign_hints, wrong_hints
 from healthgym.training.hints import HintFacts, grade_facts, hint_text
-from healthgym.training.shards import whole
 from healthgym.training.teacher import LiveTeacher
 from healthgym.training.teacher_context import (
     HintRenderer,
@@ -129,7 +127,7 @@ class Distillation:
         `hints_contrasted`."""
         self._capture: list[Tensor] | None = None
         if self._needs_hidden:
-            _backbone(teacher.model).register_forward_hook(self._keep_hidden)
+            backbone(teacher.model).register_forward_hook(self._keep_hidden)
 
     def hints_of(self, trajectories: Sequence[Trajectory | None]) -> list[str | None]:
         """Return one hint per trajectory; None where hints are off, or the outcome is unknown for lack of an episode."""
@@ -252,7 +250,7 @@ class Distillation:
             if self._needs_hidden:
                 states = captured[-1][:, prompt.size(1) - 1 : -1]
                 hidden = states.gather(1, index[:, :, None].expand(-1, -1, states.size(-1)))
-                head = _teacher_head(model, copied=self.teacher.is_sharded)
+                head = teacher_head(model, copied=self.teacher.is_sharded)
         return TeacherView(logps.gather(1, index).masked_fill(~scored, 0.0), scored, hidden, head)
 
     def compare(
@@ -302,7 +300,7 @@ class Distillation:
             return k3_divergence(logps, view.logps, clip=clip)
         assert hidden is not None and view.hidden is not None and view.head is not None
         states = hidden[:, -logps.size(1) - 1 : -1]  # the state before a token predicts it
-        weight, bias = _student_head(self.teacher.model)
+        weight, bias = student_head(self.teacher.model)
         divergence = chunked_divergence(
             states[counted],
             weight,
@@ -344,65 +342,3 @@ def _tokens(trajectory: Trajectory | None, pad_id: int) -> _Tokens:
         return _Tokens([pad_id], [pad_id], [0], [])
     spans = [(span.start, span.end) for span in trajectory.turns]
     return _Tokens(trajectory.prompt_ids, trajectory.completion_ids, trajectory.completion_mask, spans)
-
-
-_LOGIT_TRANSFORMS = (
-    "final_logit_softcapping",
-    "logit_scale",
-    "logits_scaling",
-    "output_multiplier",
-    "lm_head_multiplier",
-)
-
-
-def check_plain_head(model: nn.Module) -> None:
-    """Refuse models that transform their logits after the head, which the divergences over the vocabulary do not do.
-
-    Raises:
-        ConfigError: The model caps or scales its logits.
-    """
-    config = _base(model).config.get_text_config()
-    for name in _LOGIT_TRANSFORMS:
-        if getattr(config, name, None) not in (None, 1.0):
-            raise ConfigError(
-                f"divergence.kind topk and full apply the bare language-model head, but this model has {name} "
-                f"{getattr(config, name)}. Use divergence.kind: k3 or sampled."
-            )
-
-
-def _base(model: nn.Module) -> Any:
-    return model.get_base_model() if hasattr(model, "get_base_model") else model
-
-
-def _backbone(model: nn.Module) -> nn.Module:
-    return _base(model).base_model
-
-
-def _head(model: nn.Module) -> Any:
-    return _base(model).get_output_embeddings()
-
-
-def _teacher_head(model: nn.Module, *, copied: bool) -> tuple[Tensor, Tensor | None]:
-    """Return weight and bias of the head as it stands; copied when FSDP is about to drop what it gathered."""
-    layer = _head(model)
-    weight, bias = whole(layer.weight), None if layer.bias is None else whole(layer.bias)
-    return (weight.clone(), None if bias is None else bias.clone()) if copied else (weight, bias)
-
-
-def _student_head(model: nn.Module) -> tuple[Tensor, Tensor | None]:
-    """Return weight and bias of the head, as leaves that gradients reach.
-
-    Under FSDP the head stays gathered between the passes. Where it does not, a frozen one is gathered here.
-
-    Raises:
-        ConfigError: A trainable head lies in pieces, so that gradients would miss it.
-    """
-    layer = _head(model)
-    if not isinstance(layer.weight, DTensor):
-        return layer.weight, layer.bias
-    if layer.weight.requires_grad:
-        raise ConfigError(
-            "FSDP has taken the language-model head apart before the divergence could use it. Use accelerate 1.15 or "
-            "later, which keeps it gathered, or divergence.kind: k3."
-        )
-    return whole(layer.weight), None if layer.bias is None else whole(layer.bias)

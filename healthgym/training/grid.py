@@ -1,7 +1,6 @@
 """A grid of runs: one recipe under several arms and seeds, one folder a run, continued where it was left."""
 
 import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +12,7 @@ from typing import Any
 import yaml
 
 from healthgym.errors import ConfigError, HealthgymError, RunStopped, nearest
+from healthgym.files import copy_whole, write_whole
 from healthgym.training.config import RunConfig
 from healthgym.training.loading import make_config, recipe_values
 from healthgym.training.presets import under
@@ -185,10 +185,7 @@ def _share_start(run: GridRun, folder: Path, prepare: Prepare) -> None:
         return
     made = prepare(run.start_config, folder / "starts" / run.start)
     if made.is_dir():
-        aside = run.folder / ".start.writing"
-        shutil.rmtree(aside, ignore_errors=True)
-        shutil.copytree(made, aside)
-        aside.replace(target)
+        copy_whole(made, target)
 
 
 def _last_row(folder: Path) -> dict[str, Any]:
@@ -198,6 +195,4 @@ def _last_row(folder: Path) -> dict[str, Any]:
 
 def _write(file: Path, content: Any) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.writing")
-    aside.write_text(json.dumps(content, indent=1), encoding="utf-8")
-    aside.replace(file)
+    write_whole(file, json.dumps(content, indent=1))

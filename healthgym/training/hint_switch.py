@@ -10,12 +10,13 @@ from accelerate.utils import gather_object
 
 from healthgym.errors import ConfigError
 from healthgym.rollout import Trajectory
+from healthgym.seeds import mix_seed
 from healthgym.training.callbacks import randomness_set_aside
 from healthgym.training.config import Hint
 from healthgym.training.distillation import Distillation
 from healthgym.training.probe import ProbeResult, Rate, probe_hints
 from healthgym.training.rows import EpisodeRow
-from healthgym.training.source import EpisodeSource, mix_seed
+from healthgym.training.source import EpisodeSource
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +93,7 @@ class HintSwitch:
         self.distillation.hint = None
 
     def _seed(self, step: int, what: str) -> int:
-        return mix_seed(self.seed, "probe", step, what, PartialState().process_index)
+        return mix_seed(self.seed, "probe", step, what, PartialState().process_index, bits=31)
 
 
 def _sum(rates: Sequence[Rate]) -> Rate:

@@ -10,9 +10,10 @@ from typing import Any
 from accelerate.utils import broadcast_object_list
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from healthgym.files import write_whole
 from healthgym.training.best import Choice, choose_best
 from healthgym.training.config import Best
-from healthgym.training.run_folder import RunFolder, write_whole
+from healthgym.training.run_folder import RunFolder
 
 NOT_OF_THE_MODEL = (
     "optimizer.pt",

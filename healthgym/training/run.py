@@ -11,6 +11,7 @@ from typing import Any
 from accelerate import PartialState
 
 from healthgym.rollout import Trajectory
+from healthgym.seeds import mix_seed
 from healthgym.tasks import Suite, load_suite
 from healthgym.training.arguments import rows_needed, trl_arguments
 from healthgym.training.assembly import (
@@ -40,7 +41,7 @@ from healthgym.training.run_folder import RunFolder
 from healthgym.training.run_lock import run_lock
 from healthgym.training.saving import check_finite, whole_or_nothing
 from healthgym.training.shards import whole_state
-from healthgym.training.source import OnEpisode, SourceFactory, mix_seed
+from healthgym.training.source import OnEpisode, SourceFactory
 from healthgym.training.startup import check_distribution, check_evaluation, check_lengths, check_settings
 from healthgym.training.stopping import StopOnSignal
 from healthgym.training.teacher_context import HintRenderer
@@ -138,7 +139,7 @@ def _train(
         sample = choose_tasks(task_ids, ORACLE_SAMPLE, seed=config.seed)
         check_lengths(config, oracle_lengths(sample, suite, source), model_limit=context_limit(model))
         if switch is not None and switch.hint.probe_tasks:
-            rows = plan_rows(task_ids, switch.hint.probe_tasks, seed=mix_seed(config.seed, "probe rows"))
+            rows = plan_rows(task_ids, switch.hint.probe_tasks, seed=mix_seed(config.seed, "probe rows", bits=31))
             report = folder.path / "hint_probe.json" if folder.writes else None
             probe = partial(switch.before_training, rows, report)
             if sharding() == "none":
@@ -271,7 +272,7 @@ def _trainer(
 
     def collect(rows: Sequence[EpisodeRow], step: int) -> list[Trajectory | None]:
         with source.telling(on_episode, len(rows)):
-            return source.sample(rows, seed=mix_seed(config.seed, "train", step, processes.process_index))
+            return source.sample(rows, seed=mix_seed(config.seed, "train", step, processes.process_index, bits=31))
 
     log = StepLog(folder, [lambda step: source.metrics()], on_step)
     rule, passes = config.checkpoint.best, config.optim.num_iterations

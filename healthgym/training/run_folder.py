@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError
+from healthgym.files import write_whole
 from healthgym.rollout import Trajectory
 from healthgym.training.config import RunConfig
 from healthgym.training.loading import dump_config, load_config
@@ -73,16 +74,8 @@ class RunFolder:
 
     def save_traces(self, name: str, trajectories: Sequence[Trajectory]) -> Path:
         """Write trajectories, without token ids, to `traces/<name>.jsonl`."""
-        file = self.traces / f"{name}.jsonl"
-        write_whole(file, "".join(json.dumps(one.to_record(), default=str) + "\n" for one in trajectories))
-        return file
-
-
-def write_whole(file: Path, text: str) -> None:
-    """Write a text file that is never seen half written."""
-    aside = file.with_name(f".{file.name}.writing")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(file)
+        text = "".join(json.dumps(one.to_record(), default=str) + "\n" for one in trajectories)
+        return write_whole(self.traces / f"{name}.jsonl", text)
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str) -> list[str]:

@@ -1,7 +1,6 @@
 """Where a run's episodes come from: the seam between training and rollout."""
 
 from collections.abc import Callable, Sequence
-from hashlib import blake2b
 from typing import Any, Protocol
 
 from healthgym.rollout import Trajectory
@@ -32,9 +31,3 @@ OnEpisode = Callable[[int, int], None]
 
 SourceFactory = Callable[[RunConfig, Any, Any, Suite], EpisodeSource]
 """Takes config, model, tokenizer and suite."""
-
-
-def mix_seed(*parts: int | str) -> int:
-    """Return a 31-bit seed that depends on every part, the same on every platform."""
-    digest = blake2b("/".join(map(str, parts)).encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") >> 33

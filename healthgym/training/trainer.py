@@ -2,20 +2,12 @@
 
 import warnings
 from collections.abc import Callable, Collection, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import torch
 from datasets import Dataset
 from torch import Tensor
-from transformers import (
-    PreTrainedTokenizerBase,
-    PrinterCallback,
-    TrainerCallback,
-    TrainerControl,
-    TrainerState,
-    TrainingArguments,
-)
+from transformers import PreTrainedTokenizerBase, PrinterCallback, TrainerCallback
 from trl import GRPOConfig
 
 from healthgym.diagnostics.text import is_degenerate, prose_of
@@ -24,7 +16,7 @@ from healthgym.rollout import Trajectory
 from healthgym.training.advantages import group_advantages
 from healthgym.training.bad_steps import BadSteps
 from healthgym.training.buckets import bucket_by_length
-from healthgym.training.checkpoints import publish, rotate, working_folder
+from healthgym.training.checkpointing import CheckpointingTrainer
 from healthgym.training.config import Robust
 from healthgym.training.corrective import CorrectiveTraces
 from healthgym.training.curriculum import TaskChooser
@@ -33,12 +25,10 @@ from healthgym.training.distill_step import DistillStep
 from healthgym.training.distillation import TeacherView
 from healthgym.training.episode_metrics import episode_metrics, gathered
 from healthgym.training.processes import let_cpus_shard
-from healthgym.training.retrying import RetryingTrainer
 from healthgym.training.rows import EpisodeRow
-from healthgym.training.saving import check_finite, whole_or_nothing
 from healthgym.training.shaping import LengthShaping
+from healthgym.training.step_boundaries import StepBoundaries
 
-OUR_STATE = "healthgym.pt"
 MAX_SAMPLING_GAP = 0.5
 """Largest mean difference, in nats, between the log-probabilities of sampling and of training on fresh episodes."""
 
@@ -47,7 +37,7 @@ Collect = Callable[[Sequence[EpisodeRow], int], Sequence[Trajectory | None]]
 """Makes one episode per row, given the optimiser steps done; None where the infrastructure failed."""
 
 
-class EpisodeTrainer(RetryingTrainer):
+class EpisodeTrainer(CheckpointingTrainer):
     """Trains on episodes that `collect` makes.
 
     Differs from TRL in the advantages (population deviation; degenerate episodes outside the baseline), in the term
@@ -123,7 +113,7 @@ class EpisodeTrainer(RetryingTrainer):
             )
         self.remove_callback(PrinterCallback)
         self.add_callback(self.bad_steps)
-        self.add_callback(_StepCallback(self))
+        self.add_callback(StepBoundaries(self))
         if corrects_engine:
             # TRL corrects between engine and trainer only where it believes the engine to be its own, and would then
             # push weights into that before each rollout; ours fetches them itself.
@@ -331,35 +321,6 @@ class EpisodeTrainer(RetryingTrainer):
         # A checkpoint between two passes over a batch could not be resumed exactly.
         return self._is_dead and self.stops_when_dead and step % self.num_iterations == 0
 
-    def _get_output_dir(self, trial: Any) -> str:
-        """Where transformers writes a checkpoint before it is published under its name."""
-        return str(working_folder(Path(self.args.output_dir)))
-
-    def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """Write a checkpoint aside, add our state, and rename it: a checkpoint with a name is whole.
-
-        Raises:
-            SaveError: It could not be written, as on a full disk; earlier ones stay whole.
-        """
-        root, name = Path(self.args.output_dir), f"checkpoint-{self.state.global_step}"
-        check_finite(self.model, name)
-        with whole_or_nothing(working_folder(root), name, root):
-            super()._save_checkpoint(model, trial)
-            state = self.state_dict()  # gathered from all processes
-            if self.args.should_save:
-                torch.save(state, working_folder(root) / name / OUR_STATE)
-        self.accelerator.wait_for_everyone()
-        if self.args.should_save:
-            publish(root, name)
-            rotate(root, self.keep, self.spared())
-        self.accelerator.wait_for_everyone()
-
-    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
-        super()._load_optimizer_and_scheduler(checkpoint)
-        if checkpoint is not None:
-            state = torch.load(Path(checkpoint) / OUR_STATE, map_location="cpu", weights_only=True)
-            self.load_state_dict(state)
-
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Write no model card: the run folder's config.yaml says what was done."""
 
@@ -415,24 +376,3 @@ class _SyncsItself:
 
     def sync_weights(self) -> None:
         """Nothing is left to do."""
-
-
-class _StepCallback(TrainerCallback):
-    """Tells the trainer where optimiser steps begin and end, exact under gradient accumulation."""
-
-    def __init__(self, trainer: EpisodeTrainer) -> None:
-        self.trainer = trainer
-
-    def on_train_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        self.trainer.begin_training()
-
-    def on_step_begin(
-        self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any
-    ) -> None:
-        self.trainer.begin_step()
-
-    def on_step_end(self, args: TrainingArguments, state: TrainerState, control: TrainerControl, **kwargs: Any) -> None:
-        if self.trainer.finish_step():
-            control.should_save = control.should_training_stop = True

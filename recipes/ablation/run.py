@@ -21,6 +21,7 @@ from design import FILE, Design, Run, config_digest
 from healthgym.cli.launch import launch, make_policy, measure
 from healthgym.diagnostics import verdict
 from healthgym.errors import HealthgymError
+from healthgym.files import write_whole
 from healthgym.tasks import load_suite
 from healthgym.training.models import load_saved
 from healthgym.training.policy_source import source_from
@@ -152,9 +153,7 @@ def run_one(design: Design, run: Run, folder: Path, results: Path) -> None:
     }  # fmt: skip
     file = result_file(results, run)
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_suffix(".writing")
-    aside.write_text(json.dumps(record, separators=(",", ":")) + "\n", encoding="utf-8")
-    aside.replace(file)
+    write_whole(file, json.dumps(record, separators=(",", ":")) + "\n")
     shutil.rmtree(home)
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from healthgym.errors import ConfigError, GraderError
 from healthgym.rollout import Job, OraclePolicy, ScriptedPolicy, TurnResult, collect
-from healthgym.rollout.collect import mix_seed
 from healthgym.rollout.scripted import turn_index
+from healthgym.seeds import mix_seed
 
 
 class OneAtATime(ScriptedPolicy):

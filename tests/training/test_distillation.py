@@ -4,7 +4,8 @@ from tiny import YesEnvironment, make_model, make_rows, make_tokenizer
 
 from healthgym.errors import ConfigError
 from healthgym.training.config import Divergence, Hint, Turns
-from healthgym.training.distillation import Distillation, check_plain_head
+from healthgym.training.distillation import Distillation
+from healthgym.training.heads import check_plain_head
 from healthgym.training.teacher import LiveTeacher
 from healthgym.training.teacher_context import HintRenderer, pad_rows
 

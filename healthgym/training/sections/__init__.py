@@ -1,0 +1,1 @@
+"""The sections of a run's settings; `healthgym.training.config` puts them together."""
