@@ -51,6 +51,13 @@ class CheckpointingTrainer(RetryingTrainer):
             rotate(root, self.keep, self.spared())
         self.accelerator.wait_for_everyone()
 
+    def _load_from_checkpoint(self, resume_from_checkpoint: str, model: Any = None) -> None:
+        super()._load_from_checkpoint(resume_from_checkpoint, model)
+        model = self.model if model is None else model
+        if "ref" in getattr(model, "peft_config", {}) and not self.is_fsdp_enabled:
+            # transformers reads adapters from subfolders alone where there are any: the reference's, not the trained ones.
+            model.load_adapter(resume_from_checkpoint, "default", is_trainable=True)
+
     def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
         super()._load_optimizer_and_scheduler(checkpoint)
         if checkpoint is not None:

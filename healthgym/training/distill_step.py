@@ -199,7 +199,8 @@ class DistillStep:
             self.weight.observe(kl)
             self._protect(self.guard.observe(step, kl=kl, distance=distance, age=ema.age(step), leakage=self.hint_echo))
         counts = self.distillation.counts
-        share = self.travel.share(teacher.parameters, ema.weights)
+        # A sample of whole parameters would have to be gathered from the shards at every step.
+        share = None if teacher.is_sharded else self.travel.share(teacher.parameters, ema.weights)
         if share is not None:
             metrics["tt_opd/teacher_share"] = share
         if self.gate.best is not None:

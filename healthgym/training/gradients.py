@@ -66,7 +66,7 @@ class GradientBalance:
 
     def observe(self, policy: float, distillation: float) -> None:
         """Take in the norms of one step, the distillation's at weight 1; a step without either, or with NaN, says nothing."""
-        if not (policy > 0.0 and distillation > 0.0 and isfinite(policy) and isfinite(distillation)):
+        if not isfinite(policy + distillation) or policy <= 0.0 or distillation <= 0.0:
             return
         fair = log(self.ratio * policy / distillation)
         before = fair if self._log_fair is None else self._log_fair

@@ -155,6 +155,14 @@ def test_a_killed_run_continues_to_the_same_weights(tmp_path: Path, lora: bool):
     ]
 
 
+def test_adapters_held_to_a_reference_resume_where_they_were(tmp_path: Path):
+    config = settings(steps=2, optim={"beta": 0.1}, checkpoint={"every": 1, "keep": 9})
+    whole, _ = trained(build(tmp_path, config, lora=True, distilled=False))
+    resumed, _ = build(tmp_path, config, lora=True, distilled=False)
+    resumed.train(resume_from_checkpoint=str(tmp_path / "checkpoint-1"))
+    assert all(torch.equal(tensor, weights(resumed)[name]) for name, tensor in weights(whole).items())
+
+
 def shaping() -> LengthShaping:
     return LengthShaping(CosineLength(limit=40), start_success=0.05)
 
