@@ -58,6 +58,8 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / MANIFEST
     if not path.is_file():
         state = "holds a build that never finished" if any(folder.glob(".building-*")) else "holds no passage index"
+        if folder.is_file():
+            raise PassageIndexError(f"{folder} is a file, not the folder of an index: give what kb build wrote to")
         where = f"{folder} {state}" if folder.is_dir() else f"There is no folder {folder}"
         raise PassageIndexError(f"{where}. Build one: healthgym kb build --corpus PATH... --out {folder}")
     try:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from secrets import token_hex
+from typing import TextIO
 
 from healthgym.errors import HealthgymError, PassageIndexError
 from healthgym.retrieval.manifest import MANIFEST, Manifest
@@ -36,10 +37,9 @@ def workshop(out: Path, identity: str | None, notice: Notice) -> Iterator[Path]:
         notice: Told what happens to the left-overs of an earlier build.
 
     Raises:
-        PassageIndexError: `out` holds something else, another build is at work, or the disk is full.
+        PassageIndexError: `out` holds something else or cannot be written to, another build is at work, or the disk is full.
     """
     _check(out)
-    out.mkdir(parents=True, exist_ok=True)
     with _locked(out):
         folder = out / f"{WORK}{identity or token_hex(8)}"
         for leftover in sorted(out.glob(f"{WORK}*")):
@@ -74,7 +74,7 @@ def _check(out: Path) -> None:
 
 @contextmanager
 def _locked(out: Path) -> Iterator[None]:
-    with (out / ".lock").open("w") as lock:
+    with _lock_file(out) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
@@ -82,6 +82,19 @@ def _locked(out: Path) -> Iterator[None]:
                 f"another build is writing to {out}; wait for it, or give another folder to --out"
             ) from error
         yield
+
+
+def _lock_file(out: Path) -> TextIO:
+    """Make the folder where it is missing, and return its lock file, open."""
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        return (out / ".lock").open("w")
+    except OSError as error:
+        if error.errno in FULL:
+            raise _full(out, None) from error
+        raise PassageIndexError(
+            f"cannot write to {out} ({error.strerror}); give a folder that can be made and written to"
+        ) from error
 
 
 def _is_full(out: Path, error: Exception) -> bool:

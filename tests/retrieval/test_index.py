@@ -235,3 +235,14 @@ def test_a_missing_library_names_the_extra(monkeypatch, facts, built, tmp_path, 
     for act in (lambda: open_retriever(built), lambda: build_index([facts], tmp_path / "out", HashingEncoder())):
         with pytest.raises(MissingDependency, match=r"healthgym\[kb\]"):
             act()
+
+
+def test_a_file_is_no_index_and_a_folder_that_cannot_be_made_is_named(facts, tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(PassageIndexError, match="is a file, not the folder of an index"):
+        open_retriever(tmp_path / "notes.txt")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nowhere" / "else")
+    for out, reason in (("notes.txt/index", "Not a directory"), ("dangling", "File exists")):
+        with pytest.raises(PassageIndexError, match=f"cannot write to .*{reason}"):
+            build_index([facts], tmp_path / out)
+    assert (tmp_path / "notes.txt").read_text() == "mine"
