@@ -34,20 +34,22 @@ def coherence(record: EpisodeRecord) -> float:
     """
     if record.submission is None:
         return 0.0
+    told = [(message.get("role") == "assistant", _text(message)) for message in record.messages]
+    claims = [_CLAIM.findall(text) if is_agent else [] for is_agent, text in told]
+    last_claim = max((place for place, made in enumerate(claims) if made), default=-1)
     seen: dict[float, set[str]] = defaultdict(set)
     verdicts: list[bool] = []
-    last = ""
-    for message in record.messages:
-        text = _text(message)
-        if message.get("role") != "assistant":
+    for (is_agent, text), made in zip(
+        told[: last_claim + 1], claims, strict=False
+    ):  # after it there is nothing to hold
+        if not is_agent:
             for number, unit in _SHOWN.findall(text):
                 seen[float(number)].add(_unit(unit))
-            continue
         verdicts += [
             float(number) in seen and (bool(rest) or _fits(_unit(unit), seen[float(number)]))
-            for number, unit, rest in _CLAIM.findall(text)
+            for number, unit, rest in made
         ]
-        last = text or last
+    last = next((text for is_agent, text in reversed(told) if is_agent and text), "")
     verdicts += _agreements(last, record.submission)
     return sum(verdicts) / len(verdicts) if verdicts else 1.0
 
