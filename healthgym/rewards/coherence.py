@@ -34,22 +34,20 @@ def coherence(record: EpisodeRecord) -> float:
     """
     if record.submission is None:
         return 0.0
-    told = [(message.get("role") == "assistant", _text(message)) for message in record.messages]
-    claims = [_CLAIM.findall(text) if is_agent else [] for is_agent, text in told]
+    spoken = [_text(message) if message.get("role") == "assistant" else None for message in record.messages]
+    claims = [_CLAIM.findall(text) if text else [] for text in spoken]
     last_claim = max((place for place, made in enumerate(claims) if made), default=-1)
     seen: dict[float, set[str]] = defaultdict(set)
     verdicts: list[bool] = []
-    for (is_agent, text), made in zip(
-        told[: last_claim + 1], claims, strict=False
-    ):  # after it there is nothing to hold
-        if not is_agent:
-            for number, unit in _SHOWN.findall(text):
+    for place in range(last_claim + 1):  # what is shown later holds nothing up
+        if spoken[place] is None:
+            for number, unit in _SHOWN.findall(_text(record.messages[place])):
                 seen[float(number)].add(_unit(unit))
         verdicts += [
             float(number) in seen and (bool(rest) or _fits(_unit(unit), seen[float(number)]))
-            for number, unit, rest in made
+            for number, unit, rest in claims[place]
         ]
-    last = next((text for is_agent, text in reversed(told) if is_agent and text), "")
+    last = next((text for text in reversed(spoken) if text), "")
     verdicts += _agreements(last, record.submission)
     return sum(verdicts) / len(verdicts) if verdicts else 1.0
 
