@@ -34,20 +34,20 @@ def coherence(record: EpisodeRecord) -> float:
     """
     if record.submission is None:
         return 0.0
+    spoken = [_text(message) if message.get("role") == "assistant" else None for message in record.messages]
+    claims = [_CLAIM.findall(text) if text else [] for text in spoken]
+    last_claim = max((place for place, made in enumerate(claims) if made), default=-1)
     seen: dict[float, set[str]] = defaultdict(set)
     verdicts: list[bool] = []
-    last = ""
-    for message in record.messages:
-        text = _text(message)
-        if message.get("role") != "assistant":
-            for number, unit in _SHOWN.findall(text):
+    for place in range(last_claim + 1):  # what is shown later holds nothing up
+        if spoken[place] is None:
+            for number, unit in _SHOWN.findall(_text(record.messages[place])):
                 seen[float(number)].add(_unit(unit))
-            continue
         verdicts += [
             float(number) in seen and (bool(rest) or _fits(_unit(unit), seen[float(number)]))
-            for number, unit, rest in _CLAIM.findall(text)
+            for number, unit, rest in claims[place]
         ]
-        last = text or last
+    last = next((text for text in reversed(spoken) if text), "")
     verdicts += _agreements(last, record.submission)
     return sum(verdicts) / len(verdicts) if verdicts else 1.0
 
