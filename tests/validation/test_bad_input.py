@@ -68,7 +68,7 @@ def test_a_task_is_refused_with_file_line_and_remedy(tmp_path, case):
     assert told.exit_code == 1 and "Traceback" not in told.output
     text = " ".join(told.output.split())
     assert complaint in text and remedy in text, text
-    assert re.search(r"where \S*fever/tasks\.py, line \d+", text), text
+    assert re.search(r"where/\S*fever/tasks\.py,line\d+", "".join(told.output.split())), text  # long paths are broken
 
 
 LOADING = ("without gold", "whose solution calls an unknown tool", "with no patient", "with an id of its own")
