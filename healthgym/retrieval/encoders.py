@@ -2,6 +2,7 @@
 
 import importlib.util
 from collections.abc import Sequence
+from difflib import get_close_matches
 from itertools import pairwise
 from pathlib import Path
 from typing import Protocol, runtime_checkable
@@ -101,6 +102,15 @@ def load_encoder(name: str | Path | Encoder) -> Encoder:
     model, mark, precision = text.rpartition("@")
     if not mark or precision not in PRECISIONS:
         model, precision = text, "float32"
+    if (
+        model != "minilm"
+        and not Path(model).exists()
+        and (meant := get_close_matches(model, ("minilm", "hashing"), 1, 0.75))
+    ):
+        # A hub would be asked for it, for minutes where there is none.
+        raise ConfigError(
+            f"no encoder {text!r}; did you mean {meant[0]!r}? Give minilm, hashing, a model's name or its folder"
+        )
     return SentenceTransformerEncoder(minilm_folder() if model == "minilm" else model, name=model, precision=precision)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from accelerate.utils import broadcast_object_list
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
+from healthgym.errors import ConfigError, nearest
 from healthgym.files import write_whole
 from healthgym.training.best import Choice, choose_best
 from healthgym.training.config import Best
@@ -64,6 +65,11 @@ class KeepBest(TrainerCallback):
     ) -> None:
         """Choose again after an evaluation, and have the step saved if it may become the best."""
         row = {**(logs or {}), "step": state.global_step}
+        measured = [name for name in row if name.startswith("eval/")]
+        if measured and self.rule.metric not in row:
+            raise ConfigError(
+                f"checkpoint.best.metric {self.rule.metric!r} is not among what an evaluation gives.{nearest(self.rule.metric, measured)}"
+            )
         if not self._counts(row):
             return
         self._evaluated.append(row)

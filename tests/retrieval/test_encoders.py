@@ -173,3 +173,11 @@ def test_without_openvino_an_eight_bit_folder_names_the_extra(monkeypatch, tmp_p
     monkeypatch.setitem(sys.modules, "openvino", None)
     with pytest.raises(MissingDependency, match=r"healthgym\[kb-int8\]"):
         load_encoder(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("hashin", "hashing"), ("minilmm", "minilm"), ("minlm@bfloat16", "minilm")]
+)
+def test_a_misspelt_encoder_is_named_at_once_and_not_sought_on_a_hub(typed, meant):
+    with pytest.raises(ConfigError, match=f"no encoder '{typed}'; did you mean '{meant}'"):
+        load_encoder(typed)

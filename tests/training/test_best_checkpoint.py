@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from transformers import TrainerControl, TrainerState
 
+from healthgym.errors import ConfigError
 from healthgym.training.best import choose_best, standard_error
 from healthgym.training.config import Best
 from healthgym.training.keep_best import KeepBest
@@ -106,3 +107,10 @@ def test_a_resumed_run_remembers_what_was_best(tmp_path: Path):
     keeper = KeepBest(Best(), folder)
     keeper.on_train_begin(None, TrainerState(), TrainerControl())
     assert keeper.spared == (20,)
+
+
+def test_a_metric_that_no_evaluation_gives_is_refused_at_the_first(tmp_path: Path):
+    keeper = KeepBest(Best(metric="eval/sucess"), RunFolder(tmp_path))
+    state, control = TrainerState(global_step=5), TrainerControl()
+    with pytest.raises(ConfigError, match=r"'eval/sucess' is not among.*Did you mean 'eval/success'"):
+        keeper.on_log(None, state, control, logs={"eval/success": 0.5, "eval/n": 64})
