@@ -9,9 +9,10 @@ from pathlib import Path
 from prepare import convert
 
 from healthgym.cli.launch import run_recipe
-from healthgym.cli.progress import tell_steps, tell_warm_start
+from healthgym.cli.output import errors
+from healthgym.cli.training_progress import training_progress
 from healthgym.diagnostics import write_report
-from healthgym.errors import HealthgymError
+from healthgym.errors import HealthgymError, RunStopped
 from healthgym.retrieval import build_index
 from healthgym.training.loading import load_config
 
@@ -39,13 +40,11 @@ def main() -> int:
     try:
         config = load_config(FOLDER / "recipe.yaml", overrides)
         supervised = config.warm_start.steps if config.warm_start else 0
-        result = run_recipe(
-            FOLDER / "recipe.yaml",
-            overrides,
-            arguments.run_dir,
-            on_step=tell_steps(config.optim.steps, tell),
-            on_warm_start=tell_warm_start(supervised, tell),
-        )
+        with training_progress(errors, steps=config.optim.steps, warm_start_steps=supervised) as progress:
+            result = run_recipe(FOLDER / "recipe.yaml", overrides, arguments.run_dir, progress=progress)
+    except RunStopped as stopped:
+        print(stopped, file=sys.stderr)
+        return stopped.exit_code
     except HealthgymError as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)
         return 2
@@ -53,11 +52,6 @@ def main() -> int:
         seconds = round(time.monotonic() - started)
         print(json.dumps({**result, "seconds": seconds, "report": str(write_report(arguments.run_dir))}, default=str))
     return 0
-
-
-def tell(line: str) -> None:
-    """Print a line of progress; the standard output keeps the result alone."""
-    print(line, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":
