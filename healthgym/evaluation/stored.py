@@ -1,15 +1,17 @@
 """A stored evaluation: what its folder says of itself, for reports and comparisons."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError
+from healthgym.evaluation.items import Item
 from healthgym.evaluation.rows import Row, read_rows
+from healthgym.files import write_whole
 
-IDENTITY, ROWS, TRACES, RESULT = "run.json", "rows.jsonl", "traces.jsonl", "result.json"
+IDENTITY, ROWS, TRACES, RESULT, ITEMS = "run.json", "rows.jsonl", "traces.jsonl", "result.json", "items.jsonl"
 OF_TRAINING = ("metrics.jsonl", "evaluations.jsonl", "config.yaml")
 """Files by which the folder of a training run is known."""
 
@@ -82,6 +84,29 @@ def evaluations_in(folder: str | Path) -> list[Path]:
 def is_training_run(folder: str | Path) -> bool:
     """Say whether a folder looks like that of a training run."""
     return any((Path(folder) / name).is_file() for name in OF_TRAINING)
+
+
+def write_items(folder: Path, items: Iterable[Item], ids: Container[str]) -> Path:
+    """Write the contents of the items with these ids into an evaluation's folder, one a line."""
+    lines = [
+        json.dumps({"id": item.id, "content": item.content}, ensure_ascii=False, default=str) + "\n"
+        for item in items
+        if item.id in ids
+    ]
+    return write_whole(folder / ITEMS, "".join(lines).encode("utf-8", "replace").decode("utf-8"))
+
+
+def read_items(folder: Path) -> dict[str, Any]:
+    """Return the contents of items by id, as far as the folder holds them; broken lines are left out."""
+    found: dict[str, Any] = {}
+    file = folder / ITEMS
+    for line in file.read_text(encoding="utf-8").split("\n") if file.is_file() else ():
+        try:
+            record = json.loads(line)
+            found[record["id"]] = record["content"]
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
 
 
 def _why_not(folder: Path) -> str:
