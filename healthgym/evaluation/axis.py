@@ -39,8 +39,8 @@ def axis(marks: Sequence[Mark], floors: Sequence[tuple[str, float]], *, low: flo
         share = low + (high - low) * tick / 10
         at = _x(share, low, high)
         parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{top}" y2="{height - BOTTOM}"/>')
-        if tick % 2 == 0:
-            shown = f"{share:+.0%}" if low < 0 else f"{share:.0%}"
+        if tick % 2 == (low < 0):  # the zero of an axis of differences is its middle, tick 5
+            shown = f"{share * 100:+.0f}".replace("+0", "0") if low < 0 else f"{share:.0%}"
             parts.append(f'<text class="tick" x="{at:.1f}" y="{height - 8}" text-anchor="middle">{shown}</text>')
     if low < 0:
         at = _x(0.0, low, high)

@@ -149,7 +149,11 @@ def _doubts(one: Stored, other: Stored, anyway: bool) -> list[str]:
             told = f"{name}: {_short(before.get(name))} in {one.name}, {_short(now.get(name))} in {other.name}"
             (grave if name in DECISIVE else found).append(told)
     if grave and not anyway:
-        advice = "score one again with healthgym eval --rescore" if grave[0].startswith("scorer") else "run one again"
+        advice = (
+            "score one again (healthgym eval --rescore, then compare --rescored)"
+            if grave[0].startswith("scorer")
+            else "run one again"
+        )
         raise ConfigError(
             f"{one.path} and {other.path} cannot be compared: {'; '.join(grave)}. Either {advice}, or compare anyway "
             "with --anyway"

@@ -75,7 +75,7 @@ def _lines(one: Comparison) -> Iterator[tuple[str, Paired]]:
 
 def _cells(paired: Paired) -> list[str]:
     ci = "–" if paired.interval is None else f"{paired.interval[0] * 100:+.1f} to {paired.interval[1] * 100:+.1f}"
-    effect = "–" if paired.effect is None else f"{paired.effect_name} {paired.effect:+.2f}"
+    effect = "–" if paired.effect is None else f"{paired.effect_name.split()[-1]} {paired.effect:+.2f}"
     return [
         f"{paired.n:,}", f"{paired.first:.1%}", f"{paired.second:.1%}", f"{paired.difference * 100:+.1f}", ci,
         f"{paired.gained:,} / {paired.lost:,}", _p(paired.p_value), _p(paired.p_adjusted), effect,

@@ -13,7 +13,7 @@ class Estimate:
     """A mean over n rows from so many clusters.
 
     value: None when there is no row.
-    interval: 95 %; None where nothing can be said, as of the spread of one patient's counts.
+    interval: 95 %; None where nothing can be said, as of the spread of counts that are all alike.
     method: how the interval was made, in words.
     """
 
@@ -57,13 +57,13 @@ def score_estimate(scores: Sequence[float], clusters: Sequence[Hashable], *, see
 
 
 def mean_estimate(values: Sequence[float], clusters: Sequence[Hashable], *, seed: int = 0) -> Estimate:
-    """Return the mean of values on any scale with a BCa bootstrap over clusters; no interval for a single cluster."""
+    """Return the mean of values on any scale with a BCa bootstrap over clusters; no interval where they do not vary."""
     n, count = len(values), len(set(clusters))
     if n == 0:
         return Estimate(n=0, clusters=0, value=None, interval=None, method="none: no rows")
     mean = fsum(values) / n
-    if count < 2:
-        return Estimate(n=n, clusters=count, value=mean, interval=None, method="none: one cluster")
+    if count < 2 or _cluster_means_agree(values, clusters):
+        return Estimate(n=n, clusters=count, value=mean, interval=None, method="none: clusters do not vary")
     interval = cluster_bootstrap(values, clusters, method="bca", seed=seed)
     return Estimate(n=n, clusters=count, value=mean, interval=interval, method="BCa bootstrap over clusters")
 

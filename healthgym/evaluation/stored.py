@@ -12,6 +12,8 @@ from healthgym.evaluation.rows import Row, read_rows
 from healthgym.files import write_whole
 
 IDENTITY, ROWS, TRACES, RESULT, ITEMS = "run.json", "rows.jsonl", "traces.jsonl", "result.json", "items.jsonl"
+RESCORED = "rows_rescored"
+"""Rows that were scored again; a second time their name ends in -2, and so on."""
 OF_TRAINING = ("metrics.jsonl", "evaluations.jsonl", "config.yaml")
 """Files by which the folder of a training run is known."""
 
@@ -33,8 +35,12 @@ class Stored:
     result: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Stored":
+    def load(cls, path: str | Path, *, rescored: bool = False) -> "Stored":
         """Read a folder.
+
+        Args:
+            path: The folder.
+            rescored: Take the rows as they were scored again last, where they were.
 
         Raises:
             ConfigError: It is missing, holds no evaluation, or a file in it cannot be read; says what to do.
@@ -42,15 +48,14 @@ class Stored:
         folder = Path(path)
         if not is_evaluation(folder):
             raise ConfigError(_why_not(folder))
-        told = _read(folder / IDENTITY)
-        identity = told.get("identity")
-        return cls(
-            path=folder,
-            name=folder.resolve().name,
-            rows=tuple(read_rows(folder / ROWS)),
-            identity=identity if isinstance(identity, dict) else {},
-            result=_read(folder / RESULT),
-        )
+        identity = _read(folder / IDENTITY).get("identity")
+        identity = identity if isinstance(identity, dict) else {}
+        rows, result = _last_rescored(folder) if rescored else (ROWS, RESULT)
+        told = _read(folder / result)
+        if rows != ROWS and "scorer" in told:
+            identity = {**identity, "scorer": told["scorer"]}
+        name = folder.resolve().name
+        return cls(path=folder, name=name, rows=tuple(read_rows(folder / rows)), identity=identity, result=told)
 
     @property
     def suite(self) -> str:
@@ -107,6 +112,15 @@ def read_items(folder: Path) -> dict[str, Any]:
         except (ValueError, KeyError, TypeError):
             continue
     return found
+
+
+def _last_rescored(folder: Path) -> tuple[str, str]:
+    """Return the names of the rows that were scored again last, and of their result; of the first where none were."""
+    marks = [path.stem.removeprefix(RESCORED) for path in folder.glob(f"{RESCORED}*.jsonl")]
+    if not marks:
+        return ROWS, RESULT
+    mark = max(marks, key=lambda mark: int(mark.lstrip("-")) if mark.lstrip("-").isdigit() else 1)
+    return f"{RESCORED}{mark}.jsonl", f"result_rescored{mark}.json"
 
 
 def _why_not(folder: Path) -> str:

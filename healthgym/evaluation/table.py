@@ -159,7 +159,8 @@ def verdict(paired: Paired) -> str:
     p = paired.p_value if paired.p_adjusted is None else paired.p_adjusted
     points = f"{abs(paired.difference) * 100:.1f} points"
     if p < 0.05:
-        return f"The second is {'better' if paired.difference > 0 else 'worse'} by {points}."
+        little = f", and the difference is within {paired.margin * 100:g}" if paired.alike else ""
+        return f"The second is {'better' if paired.difference > 0 else 'worse'} by {points}{little}."
     if paired.alike:
         return f"Alike within {paired.margin * 100:g} points."
     if paired.required_n is None:
