@@ -128,6 +128,7 @@
   };
   const words = (value) => {
     if (typeof value === "string") return value;
+    if (value === null) return "";
     if (Array.isArray(value) && value.every((each) => typeof each !== "object")) return value.join("\n");
     if (value && typeof value === "object" && !Array.isArray(value) && Object.values(value).every((each) => typeof each !== "object")) {
       return Object.entries(value).map(([name, each]) => name + ". " + each).join("\n");
@@ -137,8 +138,8 @@
   const ASKED = ["messages", "prompt", "question", "image", "images", "context", "options", "choices"];
   const asked = (content) => {
     if (content === null || typeof content !== "object") return [part("Question", make("div", "text", content))];
-    const names = ASKED.filter((name) => content[name] !== undefined);
-    const rest = Object.keys(content).filter((name) => !names.includes(name));
+    const names = ASKED.filter((name) => content[name] !== undefined && words(content[name]));
+    const rest = Object.keys(content).filter((name) => !ASKED.includes(name));
     const made = names.map((name) => part(spaced(name)[0].toUpperCase() + spaced(name).slice(1), make("div", "text", words(content[name]))));
     if (rest.length) made.push(folded("More of the item", rest.map((name) => name + ": " + words(content[name])).join("\n")));
     return made;
