@@ -2,7 +2,10 @@
 
 import json
 import re
+import shutil
+import subprocess
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 
 import pytest
@@ -247,3 +250,49 @@ def test_labels_of_floors_never_cross_the_line_of_another():
     drawing = axis([Mark("answered rows", 0.3, (0.28, 0.32), is_main=True)], [("b", 0.27), ("a", 0.25), ("c", 0.9)])
     heights = {name: int(y) for y, name in re.findall(r'y="(\d+)" text-anchor="\w+">(\w) ', drawing)}
     assert heights["a"] < heights["b"] == heights["c"]  # the one further left stands higher
+
+
+DRIVER = """<script>
+const said = [], look = (what) => said.push(what + "|" + document.querySelector("#count").textContent + "|" +
+  document.querySelectorAll(".row").length);
+const choose = (field, value) => { field.value = value; field.dispatchEvent(new Event("change")); };
+const outcome = document.querySelector("#f-outcome"), status = document.querySelector("#f-status");
+look("all");
+choose(outcome, "wrong"); look("wrong"); choose(outcome, "");
+choose(status, "unparsed"); look("unparsed"); choose(status, "");
+choose(document.querySelector("[data-stratum=step]"), "two"); look("two");
+document.querySelector("#f-clear").click(); look("cleared");
+document.querySelector("#more").click(); look("more");
+document.querySelector("#f-text").value = "Needle";
+document.querySelector("#f-text").dispatchEvent(new Event("input"));
+setTimeout(() => {
+  look("text");
+  const row = document.querySelector(".row");
+  row.open = true;
+  setTimeout(() => {
+    said.push("body|" + row.querySelector(".body").textContent);
+    document.title = JSON.stringify(said);
+  }, 100);
+}, 400);
+</script></body>"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
+def test_filters_leave_the_rows_they_say_and_rows_unfold(tmp_path):
+    rows = [
+        row(n, float(n % 2), strata={"step": "one" if n < 100 else "two"}, output="a needle <b>" if n == 70 else "hay")
+        for n in range(120)
+    ]
+    write_evaluation(tmp_path, [*rows, row(120, status="unparsed", strata={"step": "one"})])
+    page = write_report(tmp_path)
+    page.write_text(page.read_text(encoding="utf-8").replace("</body>", DRIVER), encoding="utf-8")
+    command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000", "--dump-dom"]
+    shown = subprocess.run([*command, page.as_uri()], capture_output=True, text=True, timeout=120, check=True).stdout
+    said = json.loads(unescape(re.search(r"<title>(.*?)</title>", shown, re.DOTALL)[1]))
+    found = {what: (int(text.split()[0]), int(drawn)) for what, text, drawn in (one.split("|") for one in said[:-1])}
+    assert found == {
+        "all": (121, 50), "wrong": (60, 50), "unparsed": (1, 1), "two": (20, 20), "cleared": (121, 50),
+        "more": (121, 100), "text": (1, 1),
+    }  # fmt: skip
+    assert "a needle <b>" in said[-1]
