@@ -61,6 +61,13 @@ def test_patients_who_all_score_alike_do_not_make_a_score_certain():
     assert score_estimate([0.25] * 5, range(5)).interval == wilson_interval(1.25, 5)
 
 
+def test_few_patients_are_few_whatever_their_rows_say():
+    # Four patients of two rows, means 1, 1, 1, 0.5: 3.5 of 4. A bootstrap of four would end at 62.5 %.
+    found = score_estimate([1.0] * 7 + [0.0], [place // 2 for place in range(8)])
+    assert (found.value, found.method) == (0.875, "Wilson on clusters")
+    assert found.interval == wilson_interval(3.5, 4) and found.interval[0] < 0.5
+
+
 def test_counts_that_do_not_vary_have_no_interval():
     assert mean_estimate([3.0, 3.0], ["a", "b"]).interval is None
     assert mean_estimate([3.0, 4.0], ["a", "a"]).interval is None
@@ -147,7 +154,7 @@ def test_what_a_result_rests_on_is_carried_along():
         ([row(0, status="infra_error")], "Lost to infra_error: 1 row"),
         ([row(n, 1.0, prediction="A", gold="AB"[n % 2]) for n in range(40)], "100% of rows have the same answer, 'A'"),
         ([row(n, 1.0, attempt=a, output="same") for n in range(40) for a in (0, 1)], "attempts at an item are alike"),
-        ([row(n, float(n % 2), cluster=f"p{n % 8}") for n in range(64)], "64 rows come from only 8 clusters"),
+        ([row(n, float(n % 2), cluster=f"p{n % 12}") for n in range(60)], "60 rows come from only 12 clusters"),
     ],
 )
 def test_a_reader_is_warned(rows, told):
