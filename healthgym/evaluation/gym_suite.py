@@ -11,7 +11,8 @@ from healthgym.diagnostics.text import is_degenerate, prose_of
 from healthgym.envs.episode import Episode
 from healthgym.envs.prompts import PromptProfile
 from healthgym.errors import ConfigError, GraderError
-from healthgym.evaluation.statistics import Interval, cluster_bootstrap, pass_hat_k, wilson_interval
+from healthgym.evaluation.estimate import score_estimate
+from healthgym.evaluation.statistics import Interval, pass_hat_k
 from healthgym.rewards import Grade, RewardConfig
 from healthgym.rollout.collect import Job, collect
 from healthgym.rollout.policy import Policy
@@ -37,7 +38,7 @@ class EvalResult:
     policy: str
     success: float
     ci: Interval
-    """95 %: Wilson's with one attempt a task, else a bootstrap over tasks."""
+    """95 %: Wilson's with one attempt a task, else over tasks, see `healthgym.evaluation.estimate`."""
     n: int
     tasks: int
     mean_reward: float
@@ -230,13 +231,8 @@ def task_digest(suite: Suite, task_ids: Sequence[str]) -> str:
 
 def _rate(trajectories: Sequence[Trajectory]) -> dict[str, Any]:
     """Return n, success and its interval; attempts at one task are one cluster."""
-    n, successes = len(trajectories), sum(t.grade.success for t in trajectories)
-    tasks = [t.task_id for t in trajectories]
-    if len(set(tasks)) == n or successes in (0, n):
-        low, high = wilson_interval(successes, n)
-    else:
-        low, high = cluster_bootstrap([float(t.grade.success) for t in trajectories], tasks)
-    return {"n": n, "success": successes / n if n else 0.0, "ci": [low, high]}
+    found = score_estimate([float(t.grade.success) for t in trajectories], [t.task_id for t in trajectories])
+    return {"n": found.n, "success": found.value or 0.0, "ci": list(found.interval or (0.0, 1.0))}
 
 
 def _by(trajectories: Sequence[Trajectory], attribute: str) -> dict[str, dict[str, Any]]:
