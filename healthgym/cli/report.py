@@ -8,7 +8,6 @@ import typer
 
 from healthgym.cli.output import Json, console, print_json
 from healthgym.errors import ConfigError
-from healthgym.evaluation.stored import is_evaluation
 
 _COLOURS = {"healthy": "green", "warning": "yellow", "collapsed": "red"}
 
@@ -36,6 +35,8 @@ def report(
 
     Example: healthgym report --compare runs/grpo runs/tt_opd --out comparison.html
     """
+    from healthgym.evaluation.stored import is_evaluation
+
     if any(map(is_evaluation, run_dirs)):
         return _evaluation(run_dirs, out, as_json, others=compare or live or traces)
     if sum((compare, live, traces)) > 1:

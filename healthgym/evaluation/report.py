@@ -9,9 +9,10 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from healthgym.evaluation.axis import Mark, axis
+from healthgym.evaluation.folder import TRACES
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.report_rows import embedded, shown_rows
-from healthgym.evaluation.stored import TRACES, Stored, read_items, write_items
+from healthgym.evaluation.stored import Stored, read_items, write_items
 from healthgym.evaluation.summary import summarise_rows
 from healthgym.files import write_whole
 

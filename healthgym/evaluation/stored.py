@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError
+from healthgym.evaluation.folder import IDENTITY, RESULT, ROWS
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.rows import Row, read_rows
 from healthgym.files import write_whole
 
-IDENTITY, ROWS, TRACES, RESULT, ITEMS = "run.json", "rows.jsonl", "traces.jsonl", "result.json", "items.jsonl"
+ITEMS = "items.jsonl"
+"""Contents of the items that were asked, so that a report can show questions."""
 RESCORED = "rows_rescored"
 """Rows that were scored again; a second time their name ends in -2, and so on."""
 OF_TRAINING = ("metrics.jsonl", "evaluations.jsonl", "config.yaml")
