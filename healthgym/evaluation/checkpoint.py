@@ -54,7 +54,7 @@ def find_checkpoint(path: str | Path, *, base: str | None = None) -> Checkpoint:
         folder, which = _of_run(run)
         name = f"{_short(run)} ({which})"
     else:
-        run = next((parent for parent in (folder.parent, folder.parent.parent) if is_run(parent)), None)
+        run = next((parent for parent in list(folder.parents)[:3] if is_run(parent)), None)
         name = str(path) if run is None else f"{_short(run)}/{folder.relative_to(run)}"
     if not (folder / ADAPTER).is_file():
         check_model_folder(str(path) if folder == Path(path) else str(folder), WHAT)
