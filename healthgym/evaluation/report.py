@@ -63,6 +63,7 @@ def render(stored: Stored, items: Mapping[str, Any]) -> str:
         strata={name: values for name, values in result["strata"].items() if values},
         trust=_trust(result),
         left_out=shown.left_out,
+        beyond=len(stored.rows) - sum(result["counts"].values()),
         has_traces=bool(shown.data["traces"]),
         score=_share,
         around=_interval,

@@ -9,6 +9,7 @@ from html import unescape
 from html.parser import HTMLParser
 
 import pytest
+from asked import Sums, adder
 from rich.console import Console
 from stored_evaluations import row, rows_of, write_evaluation
 from typer.testing import CliRunner
@@ -17,12 +18,14 @@ from healthgym.authoring.scaffold import new_domain
 from healthgym.cli.main import app
 from healthgym.evaluation import report_rows
 from healthgym.evaluation.axis import Mark, axis
-from healthgym.evaluation.benchmark import Floor
+from healthgym.evaluation.benchmark import Floor, Settings
+from healthgym.evaluation.comparison import compare_evaluations
 from healthgym.evaluation.gym_suite import evaluate_policy
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.report import write_report
 from healthgym.evaluation.report_rows import embedded, shown_rows
 from healthgym.evaluation.rows import Row
+from healthgym.evaluation.runner import evaluate
 from healthgym.evaluation.stored import Stored
 from healthgym.evaluation.summary import summarise_rows
 from healthgym.evaluation.table import result_table
@@ -220,6 +223,27 @@ def test_an_evaluation_without_any_answer_gets_a_page(tmp_path):
     write_evaluation(tmp_path, [row(0, status="refused"), row(1, status="infra_error", error="<gone>")])
     text = write_report(tmp_path).read_text(encoding="utf-8")
     assert "None of 1 row was answered" in text and "<gone>" not in text
+
+
+def test_an_evaluation_ends_with_its_report_and_two_can_be_compared(tmp_path):
+    settings = Settings(mode="text", in_flight=2)
+    evaluate(Sums(12), adder(3, 4), settings, tmp_path / "weak")
+    evaluate(Sums(12), adder(4), settings, tmp_path / "strong")
+    page = Page((tmp_path / "weak" / "report.html").read_text(encoding="utf-8"))
+    assert [(each["id"], each["q"]) for each in page.data["rows"][:2]] == [
+        ("s003", {"n": 3, "gold": 4}), ("s004", {"n": 4, "gold": 5}),
+    ]  # fmt: skip
+    weak, strong = (Stored.load(tmp_path / name) for name in ("weak", "strong"))
+    found = compare_evaluations([weak], [[strong]])[0]
+    assert (found.gained, found.lost) == ([("s003", 0)], [])
+    assert not any("candidate" in told for told in found.warnings)
+
+
+def test_rows_of_an_earlier_larger_run_are_told_of(tmp_path):
+    settings = Settings(mode="text")
+    evaluate(Sums(12), adder(), settings, tmp_path)
+    evaluate(Sums(12), adder(), settings, tmp_path, limit=4)
+    assert "holds 8 more rows" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_the_command_knows_an_evaluation_from_a_training_run(tmp_path):
