@@ -123,6 +123,7 @@ def evaluate(
 def _evaluate(checkpoint: str, request: Request, out: Path | None, base: str | None) -> list[dict[str, Any]]:
     """Run every suite against one checkpoint."""
     run = run_of(checkpoint, base) if request.engine in OF_A_RUN else None
+    request.check(run)
     services = request.services(run)
     candidate = request.open(checkpoint, run)
     try:
