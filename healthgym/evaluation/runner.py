@@ -13,6 +13,7 @@ from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.folder import IDENTITY, EvaluationFolder
 from healthgym.evaluation.identity import differences, identity_of, machine
 from healthgym.evaluation.items import Attempt, Item, attempts_at
+from healthgym.evaluation.report import write_report
 from healthgym.evaluation.rows import LOST, Row
 from healthgym.evaluation.sampling import sample_items
 from healthgym.evaluation.summary import summarise_rows
@@ -58,7 +59,8 @@ def evaluate(
     """Measure a candidate on a benchmark into a folder, which the same call continues after any interruption.
 
     Rows are appended as attempts finish; only those that are missing, or were lost to an error of ours, are made. The
-    folder receives `run.json` (what its rows depend on), `rows.jsonl`, `traces.jsonl` (episodes) and `result.json`.
+    folder receives `run.json` (what its rows depend on), `rows.jsonl`, `traces.jsonl` (episodes), `result.json`
+    and `report.html` with the items it shows.
 
     Args:
         benchmark: What is asked.
@@ -175,9 +177,10 @@ class _Run:
             )
 
     def finish(self) -> Evaluation:
-        """Sum up and write the result."""
+        """Sum up, and write result and report."""
         record = self.record()
         self.folder.write_result(record)
+        write_report(self.folder.path, items=self.items)
         return Evaluation(folder=self.folder.path, rows=tuple(self._asked_for()), record=record)
 
     def record(self) -> dict[str, Any]:
