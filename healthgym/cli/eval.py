@@ -56,6 +56,12 @@ def evaluate(
     in_flight: Annotated[int | None, typer.Option("--in-flight", min=1, help="Attempts that advance together.")] = None,
     base: Annotated[str | None, typer.Option("--base", help="Base model of an adapter.")] = None,
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
+    engine_options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--engine-set", metavar="NAME=VALUE", help="Option of the engine, such as dtype; may be repeated."
+        ),
+    ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Set an earlier evaluation in the folder aside.")] = False,
     rescore: Annotated[
         Path | None,
@@ -100,10 +106,11 @@ def evaluate(
         suites=names, engine=engine, mode=mode, limit=limit, attempts=attempts, seed=seed, data=data, split=split,
         index=index, restart=restart, quiet=as_json, options=_options(options or ()),
         given=_given(max_tokens=max_tokens, max_turns=max_turns, profile=profile, in_flight=in_flight),
-        sampling=_given(
-            temperature=temperature, base=base, endpoint=endpoint,
-            max_rows=in_flight if engine == "transformers" else None,
-        ),
+        sampling={
+            **_options(engine_options or (), "--engine-set"),
+            **_given(temperature=temperature, base=base, endpoint=endpoint),
+            **_given(max_rows=in_flight if engine == "transformers" else None),
+        },
     )  # fmt: skip
     if run_dir is not None:
         from healthgym.cli.eval_run import select
@@ -123,6 +130,7 @@ def evaluate(
 def _evaluate(checkpoint: str, request: Request, out: Path | None, base: str | None) -> list[dict[str, Any]]:
     """Run every suite against one checkpoint."""
     run = run_of(checkpoint, base) if request.engine in OF_A_RUN else None
+    request.check(run)
     services = request.services(run)
     candidate = request.open(checkpoint, run)
     try:
@@ -144,17 +152,17 @@ def _given(**values: Any) -> Given:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _options(pairs: Iterable[str]) -> Given:
+def _options(pairs: Iterable[str], flag: str = "--set") -> Given:
     """Return the options among NAME=VALUE texts, values read as YAML."""
     found: Given = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
         if not name.strip() or not equals:
-            raise ConfigError(f"--set {pair!r}: expected NAME=VALUE")
+            raise ConfigError(f"{flag} {pair!r}: expected NAME=VALUE")
         try:
             found[name.strip()] = yaml.safe_load(value)
         except yaml.YAMLError as error:
-            raise ConfigError(f"--set {pair!r}: the value is no YAML ({str(error).splitlines()[0]})") from None
+            raise ConfigError(f"{flag} {pair!r}: the value is no YAML ({str(error).splitlines()[0]})") from None
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from healthgym.cli.eval_candidate import open_candidate, open_services
 from healthgym.cli.eval_output import evaluation_progress
 from healthgym.cli.output import errors
+from healthgym.errors import ConfigError, nearest
 
 if TYPE_CHECKING:
     from healthgym.evaluation.benchmark import Benchmark, Settings
@@ -59,6 +60,13 @@ class Request:
         if self.index is not None or run is None:
             return open_services(self.index)
         return open_services(run.index, run.exclude)
+
+    def check(self, run: "RunSettings | None") -> None:
+        """Refuse benchmarks and settings that cannot be used, before a model is loaded."""
+        for name in self.suites:
+            benchmark, settings, _ = self._prepared(name, run)
+            if settings.mode not in benchmark.modes:
+                raise ConfigError(f"{name} has no mode {settings.mode!r}.{nearest(settings.mode, benchmark.modes)}")
 
     def evaluate(
         self, name: str, candidate: "Candidate", run: "RunSettings | None", services: "Services | None", folder: Path

@@ -41,6 +41,7 @@ def select(run_dir: Path, every: int, request: Request, *, follow: bool, as_json
     )  # fmt: skip
     if selection.warning is not None:
         errors.print(selection.warning, markup=False, soft_wrap=True)
+    request.check(settings)
     measures = Steps(run_dir, request, settings, request.services(settings))
     selection.follow(measures, wait=follow)
     found = selection.to_dict()

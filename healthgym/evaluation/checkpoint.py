@@ -49,6 +49,8 @@ def find_checkpoint(path: str | Path, *, base: str | None = None) -> Checkpoint:
         ConfigError: There is nothing to load; says what is missing.
     """
     folder, run = Path(path), None
+    if not folder.exists() and "/" not in str(path):
+        raise ConfigError(f"{WHAT}: there is no folder {path}, and names of models on a hub have the form OWNER/NAME")
     if is_run(folder):
         run = folder
         folder, which = _of_run(run)
