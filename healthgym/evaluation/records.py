@@ -57,6 +57,23 @@ def text_of(record: Record, column: str | None) -> str:
     return "" if value is None else str(value).strip()
 
 
+def find_file(path: Path, *patterns: str) -> Path:
+    """Return the file itself, or of a folder the first file that fits the earliest pattern, however deep it lies.
+
+    Raises:
+        ConfigError: Nothing is there, or no file fits.
+    """
+    if not path.exists():
+        raise ConfigError(f"No file or folder {path}. Give the place of the dataset with --data")
+    if path.is_file():
+        return path
+    for pattern in patterns:
+        found = min(path.rglob(pattern), default=None, key=lambda file: (len(file.parts), file))
+        if found is not None:
+            return found
+    raise ConfigError(f"{path} holds no {' and no '.join(patterns)}. Name the dataset's file itself with --data")
+
+
 def read_table(path: Path) -> Table:
     """Return the records of a .csv, .tsv, .json, .jsonl, .xlsx, .pkl or .parquet file (.gz as well), or of a folder of
     parquet files.

@@ -45,7 +45,7 @@ PARTS: Mapping[str, tuple[str, tuple[Kind, ...]]] = {
 Load = Callable[[Source], Sequence[VisualQuestion]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(kw_only=True)
 class VisualBenchmark:
     """A benchmark of questions about images, in text mode.
 

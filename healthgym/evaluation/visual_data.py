@@ -9,7 +9,7 @@ from typing import Any, Literal
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.closed_set import read_yes_no
-from healthgym.evaluation.records import Table, hub_table, parquet_records, read_table
+from healthgym.evaluation.records import Table, find_file, hub_table, parquet_records, read_table
 from healthgym.evaluation.text_overlap import words
 
 Kind = Literal["yes_no", "choice", "letter", "open"]
@@ -68,23 +68,6 @@ def with_choices(questions: Sequence[VisualQuestion]) -> list[VisualQuestion]:
             question = replace(question, choices=tuple(sorted(allowed)))
         done.append(question)
     return done
-
-
-def find_file(path: Path, *patterns: str) -> Path:
-    """Return the file itself, or of a folder the first file that fits the earliest pattern, however deep it lies.
-
-    Raises:
-        ConfigError: Nothing is there, or no file fits.
-    """
-    if not path.exists():
-        raise ConfigError(f"No file or folder {path}. Give the place of the dataset with --data")
-    if path.is_file():
-        return path
-    for pattern in patterns:
-        found = min(path.rglob(pattern), default=None, key=lambda file: (len(file.parts), file))
-        if found is not None:
-            return found
-    raise ConfigError(f"{path} holds no {' and no '.join(patterns)}. Name the dataset's file itself with --data")
 
 
 def table_of(source: Source, *patterns: str, hub: str | None, split: str, how: str) -> Table:

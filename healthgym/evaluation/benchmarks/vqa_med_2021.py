@@ -11,8 +11,9 @@ from pathlib import Path
 
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
+from healthgym.evaluation.records import find_file
 from healthgym.evaluation.visual import VisualBenchmark, visual_benchmark
-from healthgym.evaluation.visual_data import ImageFile, VisualQuestion, find_file
+from healthgym.evaluation.visual_data import ImageFile, VisualQuestion
 
 HOW = (
     "VQA-Med 2021 is public (repository abachaa/VQA-Med-2021): give --data the unpacked folder of the test set with ground "
