@@ -29,10 +29,20 @@ class ServerEngine:
     Args:
         urls: Where they listen.
         timeout_s: How long a server may take to come up, to answer, or to come back after it died.
+        model: Name of the model or adapter to ask for; None takes the first that a server lists.
+        headers: Sent with every request, such as an authorization.
     """
 
-    def __init__(self, urls: Sequence[str], *, timeout_s: float = 600.0) -> None:
+    def __init__(
+        self,
+        urls: Sequence[str],
+        *,
+        timeout_s: float = 600.0,
+        model: str | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         self.urls, self.timeout_s = [url.rstrip("/") for url in urls], timeout_s
+        self.model, self._headers = model, {"Content-Type": "application/json", **(headers or {})}
         for url in self.urls:
             if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
                 raise ConfigError(
@@ -57,7 +67,8 @@ class ServerEngine:
             while True:
                 with suppress(EngineDied):
                     self._ask(url, "GET", "/health")
-                    model = self._ask(url, "GET", "/v1/models")["data"][0]
+                    listed = self._ask(url, "GET", "/v1/models")["data"]
+                    model = next((one for one in listed if one["id"] == self.model), listed[0])
                     break
                 if time.monotonic() > deadline:
                     raise EngineDied(
@@ -65,8 +76,8 @@ class ServerEngine:
                         f"MODEL --port {urlsplit(url).port or 80}"
                     )
                 time.sleep(RETRY_S)
-            self._models[url] = model["id"]
-            limits.append(int(model["max_model_len"]))
+            self._models[url] = self.model or model["id"]
+            limits.append(int(model["max_model_len"] or listed[0]["max_model_len"]))
         self.context_limit = min(limits)
 
     def generate(self, request: Generate) -> None:
@@ -198,7 +209,7 @@ class ServerEngine:
         connection = connection or self._connect(url)
         try:
             payload = None if body is None else json.dumps(body)
-            connection.request(method, urlsplit(url).path + path, payload, {"Content-Type": "application/json"})
+            connection.request(method, urlsplit(url).path + path, payload, self._headers)
             response = connection.getresponse()
             status, text = response.status, response.read().decode(errors="replace")
         except (OSError, HTTPException) as error:
