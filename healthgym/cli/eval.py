@@ -29,7 +29,7 @@ def evaluate(
     mode: Annotated[
         str | None, typer.Option("--mode", help="agentic or text; the benchmark's first when absent.")
     ] = None,
-    engine: Annotated[str, typer.Option("--engine", help="transformers, vllm or openai.")] = "transformers",
+    engine: Annotated[str, typer.Option("--engine", help="transformers, vllm, openai or vision.")] = "transformers",
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="A fixed sample of this many items.")] = None,
     attempts: Annotated[
         int, typer.Option("--seeds", min=1, help="Attempts at each item, each with a seed of its own.")
@@ -58,6 +58,7 @@ def evaluate(
     in_flight: Annotated[int | None, typer.Option("--in-flight", min=1, help="Attempts that advance together.")] = None,
     base: Annotated[str | None, typer.Option("--base", help="Base model of an adapter.")] = None,
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
+    images: Annotated[bool, typer.Option("--images", help="The model at the endpoint takes images.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Set an earlier evaluation in the folder aside.")] = False,
     list_only: Annotated[
         bool, typer.Option("--list", help="List the benchmarks and whether their data is there.")
@@ -84,7 +85,13 @@ def evaluate(
     candidate = open_candidate(
         engine,
         checkpoint,
-        {**sampling, "base": base, "endpoint": endpoint, "max_rows": in_flight if engine == "transformers" else None},
+        {
+            **sampling,
+            "base": base,
+            "endpoint": endpoint,
+            "has_vision": (images and engine == "openai") or None,
+            "max_rows": in_flight if engine in ("transformers", "vision") else None,
+        },
     )
     records = []
     try:

@@ -136,8 +136,8 @@ class VisualBenchmark:
         """
         if self.images and not candidate.has_vision:
             raise ConfigError(
-                f"{self.name} shows images and {candidate.name} cannot see them. Evaluate a vision model, or measure the "
-                "blind floor with --set images=no"
+                f"{self.name} shows images and {candidate.name} cannot see them. Evaluate a vision model "
+                "(--engine vision, or --engine openai --images), or measure the blind floor with --set images=no"
             )
         generate_rows(
             attempts, candidate, settings, keep, messages=self._messages, read=self._read, gold=_gold,
