@@ -20,6 +20,7 @@ from healthgym.evaluation.generation import Messages, Reading, generate_rows, re
 from healthgym.evaluation.given_options import check_options
 from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.judges import open_judge
+from healthgym.evaluation.records import given_path
 from healthgym.evaluation.rows import Row
 from healthgym.evaluation.text_overlap import rouge_l, token_f1, words
 from healthgym.rollout.trajectory import Trajectory
@@ -198,6 +199,7 @@ def long_form_benchmark(
     name: str,
     title: str,
     load: Callable[[Source], Sequence[LongQuestion]],
+    needs: str,
     headline: Headline = "rouge_l",
     has_facts: bool = False,
     options: Sequence[str] = (),
@@ -209,14 +211,16 @@ def long_form_benchmark(
         name: Of the benchmark.
         title: Of the benchmark.
         load: Returns all questions.
+        needs: How to get the data.
         headline: Without a judge.
         has_facts: Whether a judge has something to judge.
         options: Names of further options.
 
     Raises:
-        ConfigError: An option is unknown, or the judge cannot be opened.
+        ConfigError: An option is unknown, the path of the data is missing, or the judge cannot be opened.
     """
     check_options(source.options, [*options, "judge"] if has_facts else options, benchmark=name)
+    given_path(source, needs)
     given = source.options.get("judge")
     judge = None if given is None else open_judge(str(given))
     scorer = f"{name}/1"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError, MissingDependency
+from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.spreadsheet import read_sheet
 
 Record = Mapping[str, Any]
@@ -55,6 +56,13 @@ def text_of(record: Record, column: str | None) -> str:
     """Return a field as stripped text; empty where the column or the value is missing."""
     value = record.get(column) if column is not None else None
     return "" if value is None else str(value).strip()
+
+
+def given_path(source: Source, how: str) -> Path:
+    """Return the path that the user gave. Raises ConfigError with `how` to get the data where there is none."""
+    if source.path is None:
+        raise ConfigError(f"No data. {how}")
+    return source.path
 
 
 def find_file(path: Path, *patterns: str) -> Path:

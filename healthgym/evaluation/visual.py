@@ -20,6 +20,7 @@ from healthgym.evaluation.generation import Messages, Reading, generate_rows, re
 from healthgym.evaluation.given_options import check_options, whole_number, yes_or_no
 from healthgym.evaluation.images import MAX_SIDE, read_picture
 from healthgym.evaluation.items import Attempt, Item
+from healthgym.evaluation.records import given_path
 from healthgym.evaluation.rows import Row, read_rows
 from healthgym.evaluation.text_overlap import exact_match, token_f1, token_recall, words
 from healthgym.evaluation.visual_data import ImageFile, Kind, VisualQuestion
@@ -249,6 +250,7 @@ def visual_benchmark(
     title: str,
     load: Load,
     kinds: Sequence[Kind],
+    needs: str = "",
     measure_open: Measure = "token_recall",
     options: Sequence[str] = (),
 ) -> VisualBenchmark:
@@ -260,13 +262,16 @@ def visual_benchmark(
         title: Of the benchmark.
         load: Returns all questions.
         kinds: Those that it asks.
+        needs: How to get the data, where the user has to give a path.
         measure_open: Headline of open questions.
         options: Names of options beyond those that every visual benchmark has.
 
     Raises:
-        ConfigError: An option is unknown or cannot be used.
+        ConfigError: An option is unknown or cannot be used, or the path is missing that the data needs.
     """
     check_options(source.options, (*OPTIONS, *options), benchmark=name)
+    if needs:
+        given_path(source, needs)
     blind = source.options.get("blind")
     return VisualBenchmark(
         name=name,
@@ -280,13 +285,21 @@ def visual_benchmark(
     )
 
 
-def closed_and_open(name: str, title: str, load: Load, *, options: Sequence[str] = ()) -> dict[str, MakeBenchmark]:
+def closed_and_open(
+    name: str, title: str, load: Load, *, needs: str = "", options: Sequence[str] = ()
+) -> dict[str, MakeBenchmark]:
     """Return what makes the two benchmarks NAME_closed and NAME_open of a dataset that has both kinds of question."""
 
     def make(part: str) -> MakeBenchmark:
         described, kinds = PARTS[part]
         return lambda source: visual_benchmark(
-            source, name=f"{name}_{part}", title=f"{title}: {described}", load=load, kinds=kinds, options=options
+            source,
+            name=f"{name}_{part}",
+            title=f"{title}: {described}",
+            load=load,
+            needs=needs,
+            kinds=kinds,
+            options=options,
         )
 
     return {f"{name}_{part}": make(part) for part in PARTS}

@@ -278,3 +278,21 @@ def test_vqa_med_2021_reads_one_file_of_three_fields_and_refuses_other_lines(tmp
     file.write_text("synpic9|what is abnormal?|cyst\nno bars here\n", encoding="utf-8")
     with pytest.raises(ConfigError, match="line 2 has no bar"):
         load_benchmark("vqa_med_2021", source).items()
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("slake_closed", "BoKelvin/SLAKE"),
+        ("pmc_vqa", "RadGenome/PMC-VQA"),
+        ("vqa_med_2021", "abachaa/VQA-Med-2021"),
+        ("live_qa", "TREC-2017"),
+        ("medication_qa", "Medication_QA_MedInfo2019"),
+        ("health_search_qa", "supplementary data"),
+        ("k_qa_golden", "Itaymanes/K-QA"),
+        ("k_qa_silver", "OLAPH"),
+    ],
+)
+def test_missing_data_says_how_to_get_it(name, source):
+    with pytest.raises(ConfigError, match=f"No data. .*{source}"):
+        load_benchmark(name)

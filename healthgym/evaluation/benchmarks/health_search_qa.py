@@ -7,19 +7,16 @@ read at all and says nothing about their quality.
 
 from collections.abc import Sequence
 
-from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.long_form import LongFormBenchmark, LongQuestion, long_form_benchmark
-from healthgym.evaluation.records import find_file, read_table, text_of
+from healthgym.evaluation.records import find_file, given_path, read_table, text_of
 
 HOW = "HealthSearchQA is in the supplementary data of its paper: give --data its table of questions, as .csv or .xlsx"
 
 
 def load(source: Source) -> Sequence[LongQuestion]:
     """Return the questions of the table; rows without one are left out."""
-    if source.path is None:
-        raise ConfigError(f"No data. {HOW}")
-    table = read_table(find_file(source.path, "*health*search*.csv", "*.csv", "*.xlsx", "*.jsonl"))
+    table = read_table(find_file(given_path(source, HOW), "*health*search*.csv", "*.csv", "*.xlsx", "*.jsonl"))
     question, name = table.column("question", "questions", "query"), table.find("id", "question_id")
     return [
         LongQuestion(id=text_of(record, name) or f"row-{row}", question=text_of(record, question))
@@ -31,7 +28,7 @@ def load(source: Source) -> Sequence[LongQuestion]:
 def make(source: Source) -> LongFormBenchmark:
     """Return the benchmark."""
     title = "HealthSearchQA: answers collected, quality not measured"
-    return long_form_benchmark(source, name="health_search_qa", title=title, load=load, headline="usable")
+    return long_form_benchmark(source, name="health_search_qa", title=title, load=load, needs=HOW, headline="usable")
 
 
 BENCHMARKS = {"health_search_qa": make}

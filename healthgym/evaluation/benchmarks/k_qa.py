@@ -16,7 +16,7 @@ from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import MakeBenchmark, Source
 from healthgym.evaluation.facts import Fact
 from healthgym.evaluation.long_form import LongQuestion, long_form_benchmark
-from healthgym.evaluation.records import Record, find_file, read_table, text_of
+from healthgym.evaluation.records import Record, find_file, given_path, read_table, text_of
 
 HOW = "K-QA is public (repository Itaymanes/K-QA): give --data its questions_w_answers.jsonl"
 SILVER = "The silver part comes with OLAPH (repository dmis-lab/OLAPH, MedLFQA): give --data its K-QA silver file"
@@ -24,9 +24,9 @@ SILVER = "The silver part comes with OLAPH (repository dmis-lab/OLAPH, MedLFQA):
 
 def load(source: Source) -> Sequence[LongQuestion]:
     """Return the questions; an id is the line's number among them."""
-    if source.path is None:
-        raise ConfigError(f"No data. {HOW}. {SILVER}")
-    table = read_table(find_file(source.path, "questions_w_answers.jsonl", "*k*qa*.jsonl", "*.jsonl"))
+    table = read_table(
+        find_file(given_path(source, f"{HOW}. {SILVER}"), "questions_w_answers.jsonl", "*k*qa*.jsonl", "*.jsonl")
+    )
     question, must = table.column("Question"), table.column("Must_have")
     nice, answer = table.find("Nice_to_have"), table.find("Free_form_answer", "answer")
     return [
@@ -55,7 +55,9 @@ def _facts(record: Record, column: str | None, where: str, place: int, *, must: 
 
 
 def _maker(name: str, title: str) -> MakeBenchmark:
-    return lambda source: long_form_benchmark(source, name=name, title=title, load=load, has_facts=True)
+    return lambda source: long_form_benchmark(
+        source, name=name, title=title, load=load, needs=f"{HOW}. {SILVER}", has_facts=True
+    )
 
 
 BENCHMARKS = {

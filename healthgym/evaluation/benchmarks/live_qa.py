@@ -13,7 +13,7 @@ from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.given_options import one_of
 from healthgym.evaluation.long_form import LongFormBenchmark, LongQuestion, long_form_benchmark
-from healthgym.evaluation.records import find_file
+from healthgym.evaluation.records import find_file, given_path
 
 HOW = (
     "LiveQA is public (TREC 2017, or the repository abachaa/LiveQA_MedicalTask_TREC2017): give --data its test file, "
@@ -28,10 +28,8 @@ ASKED = {
 
 def load(source: Source) -> Sequence[LongQuestion]:
     """Return the questions of the file."""
-    if source.path is None:
-        raise ConfigError(f"No data. {HOW}")
     path = find_file(
-        source.path, "*LiveQA*Test*summaries*.xml", "*LiveQA*Test*.xml", "med-qs-and-reference-answers.xml", "*.xml"
+        given_path(source, HOW), "*LiveQA*Test*summaries*.xml", "*LiveQA*Test*.xml", "med-qs-and-reference-answers.xml", "*.xml"
     )
     try:
         root = parse(path).getroot()
@@ -62,7 +60,7 @@ def _text(element: Element) -> str:
 def make(source: Source) -> LongFormBenchmark:
     """Return the benchmark."""
     title = "LiveQA medical (TREC 2017), ROUGE-L"
-    return long_form_benchmark(source, name="live_qa", title=title, load=load, options=("question",))
+    return long_form_benchmark(source, name="live_qa", title=title, load=load, needs=HOW, options=("question",))
 
 
 BENCHMARKS = {"live_qa": make}

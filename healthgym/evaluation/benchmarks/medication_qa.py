@@ -7,10 +7,9 @@ aside. Rows without an answer are left out, and equal questions are one cluster.
 
 from collections.abc import Sequence
 
-from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.long_form import LongFormBenchmark, LongQuestion, long_form_benchmark
-from healthgym.evaluation.records import find_file, read_table, text_of
+from healthgym.evaluation.records import find_file, given_path, read_table, text_of
 
 HOW = (
     "MedicationQA is public (repository abachaa/Medication_QA_MedInfo2019): give --data MedInfo2019-QA-Medications.xlsx, or "
@@ -20,9 +19,7 @@ HOW = (
 
 def load(source: Source) -> Sequence[LongQuestion]:
     """Return the questions of the workbook."""
-    if source.path is None:
-        raise ConfigError(f"No data. {HOW}")
-    table = read_table(find_file(source.path, "*Medications*.xlsx", "*.xlsx", "*.csv"))
+    table = read_table(find_file(given_path(source, HOW), "*Medications*.xlsx", "*.xlsx", "*.csv"))
     question, answer = table.column("Question"), table.column("Answer")
     kind = table.find("Question Type")
     made = []
@@ -40,7 +37,7 @@ def load(source: Source) -> Sequence[LongQuestion]:
 
 def make(source: Source) -> LongFormBenchmark:
     """Return the benchmark."""
-    return long_form_benchmark(source, name="medication_qa", title="MedicationQA, ROUGE-L", load=load)
+    return long_form_benchmark(source, name="medication_qa", title="MedicationQA, ROUGE-L", load=load, needs=HOW)
 
 
 BENCHMARKS = {"medication_qa": make}

@@ -67,7 +67,7 @@ def _right(record: Record, label: str | None, answer: str, options: Mapping[str,
 def make(source: Source) -> VisualBenchmark:
     """Return the benchmark."""
     title = "PMC-VQA: multiple choice, accuracy"
-    return visual_benchmark(source, name="pmc_vqa", title=title, load=load, kinds=("letter",))
+    return visual_benchmark(source, name="pmc_vqa", title=title, load=load, needs=HOW, kinds=("letter",))
 
 
 BENCHMARKS = {"pmc_vqa": make}

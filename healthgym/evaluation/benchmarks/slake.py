@@ -50,4 +50,4 @@ def load(source: Source) -> Sequence[VisualQuestion]:
     ])  # fmt: skip
 
 
-BENCHMARKS = closed_and_open("slake", "SLAKE", load, options=("lang",))
+BENCHMARKS = closed_and_open("slake", "SLAKE", load, needs=HOW, options=("lang",))

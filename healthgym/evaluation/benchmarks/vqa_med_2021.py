@@ -11,7 +11,7 @@ from pathlib import Path
 
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.records import find_file
+from healthgym.evaluation.records import find_file, given_path
 from healthgym.evaluation.visual import VisualBenchmark, visual_benchmark
 from healthgym.evaluation.visual_data import ImageFile, VisualQuestion
 
@@ -29,9 +29,7 @@ def load(source: Source) -> Sequence[VisualQuestion]:
     split = source.split or "test"
     if split not in SPLITS:
         raise ConfigError(f"VQA-Med 2021 has the splits {', '.join(SPLITS)}, got {split!r}")
-    if source.path is None:
-        raise ConfigError(f"No data. {HOW}")
-    path = source.path
+    path = given_path(source, HOW)
     questions_file = find_file(path, SPLITS[split])
     lines = _lines(questions_file, least=2)
     if all(len(fields) == 2 for fields in lines):
@@ -80,7 +78,7 @@ def _joined(questions: list[list[str]], answers: list[list[str]], answers_file: 
 def make(source: Source) -> VisualBenchmark:
     """Return the benchmark."""
     return visual_benchmark(
-        source, name="vqa_med_2021", title="VQA-Med 2021: abnormality in free words, exact match", load=load,
+        source, name="vqa_med_2021", title="VQA-Med 2021: abnormality in free words, exact match", load=load, needs=HOW,
         kinds=("open",), measure_open="exact_match",
     )  # fmt: skip
 
