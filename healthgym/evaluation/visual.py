@@ -14,6 +14,7 @@ from typing import Literal
 from healthgym.envs.prompts import with_pictures
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Floor, Keep, MakeBenchmark, Mode, Settings, Source
+from healthgym.evaluation.blind_floor import blind_floor, check_blind
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.closed_set import answer_part, read_choice, read_yes_no
 from healthgym.evaluation.generation import Messages, Reading, generate_rows, read_again, unusable
@@ -21,7 +22,7 @@ from healthgym.evaluation.given_options import check_options, whole_number, yes_
 from healthgym.evaluation.images import MAX_SIDE, read_picture
 from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.records import given_path
-from healthgym.evaluation.rows import Row, read_rows
+from healthgym.evaluation.rows import Row
 from healthgym.evaluation.text_overlap import exact_match, token_f1, token_recall, words
 from healthgym.evaluation.visual_data import ImageFile, Kind, VisualQuestion
 from healthgym.world import Services
@@ -98,10 +99,7 @@ class VisualBenchmark:
     def floors(self, items: Sequence[Item]) -> Sequence[Floor]:
         """Return majority, random (closed questions) or echo (open ones), and the blind floor."""
         floors = self._silly(items) if items else []
-        if self.blind is None:
-            how = "the same candidate without the images: run again with --set images=no, then give --set blind=FOLDER"
-            return [*floors, Floor(name="blind", score=None, how=how)]
-        return [*floors, _blind(self.blind, items)]
+        return [*floors, blind_floor(self.blind, items)]
 
     def _silly(self, items: Sequence[Item]) -> list[Floor]:
         counts = Counter(
@@ -133,8 +131,10 @@ class VisualBenchmark:
         """Ask every question once for each attempt.
 
         Raises:
-            ConfigError: The candidate cannot see and images are to be shown.
+            ConfigError: The candidate cannot see and images are to be shown; or `blind` is no run without images of this
+                candidate.
         """
+        check_blind(self.blind, self.items(), candidate)
         if self.images and not candidate.has_vision:
             raise ConfigError(
                 f"{self.name} shows images and {candidate.name} cannot see them. Evaluate a vision model "
@@ -224,23 +224,6 @@ def _check(questions: Sequence[VisualQuestion], benchmark: str) -> None:
     for question in questions:
         if not question.question or not any(words(answer) for answer in question.answers):
             raise ConfigError(f"{benchmark}: question {question.id!r} has no text or no answer")
-
-
-def _blind(folder: Path, items: Sequence[Item]) -> Floor:
-    """The mean of a run without images over these items.
-
-    Raises:
-        ConfigError: The run showed images, or shares no question with these items.
-    """
-    ids = {item.id for item in items}
-    rows = [row for row in read_rows(folder / "rows.jsonl") if row.id in ids]
-    if any(row.detail.get("images") is not False for row in rows):
-        raise ConfigError(f"{folder} was measured with images; blind needs the folder of a run with --set images=no")
-    scores = [row.score for row in rows if row.score is not None]
-    if not scores:
-        raise ConfigError(f"{folder} has no answered row for these questions; blind needs a run of the same benchmark")
-    how = f"a run without the images, {len(scores)} answered rows of {len(ids)} questions"
-    return Floor(name="blind", score=sum(scores) / len(scores), how=how)
 
 
 def visual_benchmark(

@@ -3,16 +3,17 @@
 import io
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from answering import candidate, measured, text_in
 from PIL import Image
 
-from healthgym.errors import ConfigError
+from healthgym.errors import ConfigError, HealthgymError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.benchmarks import load_benchmark
-from healthgym.evaluation.rows import RowFile
+from healthgym.evaluation.rows import Row, RowFile
 
 
 def image(path: Path | None = None, shade: int = 7) -> bytes:
@@ -105,11 +106,7 @@ def test_a_candidate_without_eyes_is_refused_unless_it_is_measured_blind(rad_fol
     who = candidate("yes", sees=False)
     rows = measured(blind, who)
     assert all(isinstance(messages[-1]["content"], str) for messages in who.policy.asked)
-    file = RowFile(tmp_path / "blind" / "rows.jsonl")
-    for row in rows.values():
-        file.append(row)
-    file.close()
-    options = {"blind": str(tmp_path / "blind")}
+    options = {"blind": str(stored(tmp_path / "blind", *rows.values()))}
     benchmark = load_benchmark("vqa_rad_closed", Source(path=rad_folder, options=options))
     floors = {floor.name: floor.score for floor in benchmark.floors(benchmark.items())}
     # Majority: each answer occurs once in three. Random: 1/2 of yes or no, 1/2 and 1/1 ... of the choices that are named.
@@ -120,14 +117,39 @@ def test_a_candidate_without_eyes_is_refused_unless_it_is_measured_blind(rad_fol
     assert {floor.name: floor.score for floor in without.floors(without.items())}["blind"] is None
 
 
-def test_a_run_with_images_is_no_blind_floor(rad_folder, tmp_path):
-    rows = measured(load_benchmark("vqa_rad_closed", Source(path=rad_folder)), candidate("yes"))
-    file = RowFile(tmp_path / "seen" / "rows.jsonl")
-    file.append(rows["1"])
+def stored(folder: Path, *rows: Row) -> Path:
+    file = RowFile(folder / "rows.jsonl")
+    for row in rows:
+        file.append(row)
     file.close()
-    benchmark = load_benchmark("vqa_rad_closed", Source(path=rad_folder, options={"blind": str(tmp_path / "seen")}))
-    with pytest.raises(ConfigError, match="measured with images"):
-        benchmark.floors(benchmark.items())
+    return folder
+
+
+def test_what_is_no_blind_run_of_the_candidate_is_refused_before_anything_is_asked(rad_folder, tmp_path):
+    seen = measured(load_benchmark("vqa_rad_closed", Source(path=rad_folder)), candidate("yes"))["1"]
+    blind = replace(seen, detail={"images": False})
+    other = stored(tmp_path / "other", blind)
+    (other / "run.json").write_text(
+        json.dumps({"identity": {"candidate": {"hashes": {"weights": "a"}}}}), encoding="utf-8"
+    )
+    for folder, message in [
+        (stored(tmp_path / "seen", seen), "was measured with images"),
+        (stored(tmp_path / "strange", replace(blind, id="99")), "no row for these questions"),
+        (other, "another candidate than scripted"),
+        (tmp_path / "absent", "No rows at"),
+    ]:
+        benchmark = load_benchmark("vqa_rad_closed", Source(path=rad_folder, options={"blind": str(folder)}))
+        who = candidate("yes")
+        with pytest.raises(HealthgymError, match=message):
+            measured(benchmark, who)
+        assert who.policy.asked == []
+
+
+def test_a_blind_run_without_answers_is_an_unknown_floor(rad_folder, tmp_path):
+    row = Row(id="1", status="truncated", detail={"images": False})
+    options = {"blind": str(stored(tmp_path / "blind", row))}
+    benchmark = load_benchmark("vqa_rad_closed", Source(path=rad_folder, options=options))
+    assert benchmark.floors(benchmark.items())[-1].score is None
 
 
 def test_missing_images_are_counted_and_a_damaged_one_loses_its_row(rad_folder):

@@ -29,7 +29,11 @@ ASKED = {
 def load(source: Source) -> Sequence[LongQuestion]:
     """Return the questions of the file."""
     path = find_file(
-        given_path(source, HOW), "*LiveQA*Test*summaries*.xml", "*LiveQA*Test*.xml", "med-qs-and-reference-answers.xml", "*.xml"
+        given_path(source, HOW),
+        "*LiveQA*Test*summaries*.xml",
+        "*LiveQA*Test*.xml",
+        "med-qs-and-reference-answers.xml",
+        "*.xml",
     )
     try:
         root = parse(path).getroot()
