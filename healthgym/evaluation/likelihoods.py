@@ -211,9 +211,7 @@ def _one_by_one(request: Options) -> list[_Sequence]:
         start = len(request.prompt_ids) - 1
         reads = [(start + step, int(token)) for step, token in enumerate(continuation)]
         made.append(
-            _Sequence(
-                request.key, ids, np.arange(len(ids)), np.zeros(len(ids), np.int64), reads, [number] * len(reads)
-            )
+            _Sequence(request.key, ids, np.arange(len(ids)), np.zeros(len(ids), np.int64), reads, [number] * len(reads))
         )
     return made
 

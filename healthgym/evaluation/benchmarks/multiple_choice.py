@@ -1,27 +1,24 @@
 """Multiple choice: questions with lettered options, read by log-likelihood, from a written answer, or both."""
 
 import math
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, get_args
 
-from healthgym.diagnostics.text import is_degenerate
 from healthgym.errors import ConfigError, nearest
 from healthgym.evaluation.asking import Ask, Reply, ask
-from healthgym.evaluation.benchmark import Floor, Keep, Mode, Settings
+from healthgym.evaluation.benchmark import Floor, Keep, Mode, Settings, Source
 from healthgym.evaluation.candidate import Candidate, Options, OptionScores
-from healthgym.evaluation.extraction import extract
+from healthgym.evaluation.choice_scores import Content, floors, is_listed, scored
 from healthgym.evaluation.items import Attempt, Item
-from healthgym.evaluation.rows import LOST, Row, Status
+from healthgym.evaluation.rows import LOST, Row
 from healthgym.world import Services
 
 Reading = Literal["likelihood", "generate", "both"]
-Content = Mapping[str, Any]
 Prompt = Callable[[Content, bool], str]
 """Makes the text that a base model continues; without the question (or its context) when the flag is false."""
-SCORE_NAMES = {"label": "letter", "text": "option_text", "text_norm": "option_text_norm", "blind": "blind"}
-"""Score by what it is read from; `option_text_norm` divides by the text's characters."""
+Measure = Callable[[Sequence[Attempt], Candidate, Settings, Services | None, Keep], None]
 OPTIONS = ("reading", "option_text", "blind")
 
 
@@ -41,10 +38,7 @@ class Readings:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> "Readings":
-        """Build from the settings' options. Raises ConfigError for unknown names and values."""
-        for name in options:
-            if name not in OPTIONS:
-                raise ConfigError(f"multiple choice has no setting {name!r}.{nearest(name, OPTIONS)}")
+        """Build from the settings' options. Raises ConfigError for a value that none of them takes."""
         reading = options.get("reading", "likelihood")
         if reading not in get_args(Reading):
             raise ConfigError(f"reading={reading!r} is none of {', '.join(get_args(Reading))}")
@@ -71,17 +65,22 @@ class MultipleChoice:
 
     read: returns the items.
     prompt: what a base model continues, for the blind reading without what it is about; ends with "Answer:".
-    lists_options: whether the prompt lists the options under their labels. Where it does not, the labels are the answers
-        themselves (yes, no, maybe).
+    play: measures in agentic mode, where there is such a part.
+    judge_again: scores a row of agentic mode again.
     """
 
     name: str
     title: str
     read: Callable[[], Sequence[Item]]
     prompt: Prompt
-    lists_options: bool = True
-    modes: tuple[Mode, ...] = ("text",)
+    play: Measure | None = None
+    judge_again: Callable[[Row, Item], Row] | None = None
     scorer: str = "multiple_choice 1"
+
+    @property
+    def modes(self) -> tuple[Mode, ...]:
+        """Text, and agentic where there is a part for it."""
+        return ("text",) if self.play is None else ("text", "agentic")
 
     def items(self) -> Sequence[Item]:
         """Return the items in the order of the file."""
@@ -89,7 +88,7 @@ class MultipleChoice:
 
     def floors(self, items: Sequence[Item]) -> Sequence[Floor]:
         """Return majority, random, longest option where options are listed, and blind, which needs a model."""
-        return floors(items, lists_options=self.lists_options)
+        return floors(items)
 
     def measure(
         self,
@@ -104,6 +103,10 @@ class MultipleChoice:
         Raises:
             ConfigError: The candidate gives no likelihoods and they are asked for, or an option is unknown.
         """
+        if settings.mode == "agentic":
+            if self.play is None:
+                raise ConfigError(f"{self.name} has no agentic mode here; its modes are {', '.join(self.modes)}")
+            return self.play(attempts, candidate, settings, services, keep)
         readings = Readings.of(settings.options)
         scores, writes = readings.reading != "generate" or readings.blind, readings.reading != "likelihood"
         parts = {"prompt"} if readings.reading != "generate" else set()
@@ -127,17 +130,25 @@ class MultipleChoice:
 
             asks = (Ask(i, self.messages(one.item.content), one.seed) for i, one in enumerate(attempts))
             ask(candidate, asks, on_reply, max_tokens=settings.max_tokens, in_flight=settings.in_flight)
+        return None
 
     def messages(self, content: Content) -> list[dict[str, str]]:
         """Return the conversation that asks for the answer's label."""
         asked = self.prompt(content, True).removesuffix("Answer:").rstrip()
         labels = ", ".join(content["options"])
-        how = f"Answer with the letter of the one correct option ({labels})." if self.lists_options else f"Answer with one word: {labels}."
+        if is_listed(content):
+            how = f"Answer with the letter of the one correct option ({labels})."
+        else:
+            how = f"Answer with one word: {labels}."
         return [{"role": "user", "content": f"{asked}\n\n{how}"}]
 
     def rescore(self, row: Row, item: Item) -> Row:
         """Return the row with status, scores and prediction read again from what it stores."""
-        return row if row.status in LOST else _scored(row, item.content)
+        if row.status in LOST:
+            return row
+        if "logps" not in row.detail:
+            return self.judge_again(row, item) if self.judge_again is not None else row
+        return scored(row, item.content)
 
     def _score(
         self,
@@ -160,13 +171,14 @@ class MultipleChoice:
             content = attempt.item.content
             for part in sorted(heard[number].waits_for - {"reply"}):
                 wanted = [("blind" if part == "blind" else "label", label, label) for label in content["options"]]
-                if part == "prompt" and readings.option_text and self.lists_options:
+                if part == "prompt" and readings.option_text and is_listed(content):
                     wanted += [("text", label, text) for label, text in content["options"].items()]
                 text = self.prompt(content, part == "prompt")
                 ids, continuations = tokens_after(tokenizer, text, [f" {one}" for _, _, one in wanted])
                 length = len(ids) + max(map(len, continuations)) - 1
                 if candidate.max_context is not None and length > candidate.max_context:
-                    heard[number].error = f"the prompt's {length} tokens do not fit the {candidate.max_context} positions"
+                    limit = candidate.max_context
+                    heard[number].error = f"the prompt's {length} tokens do not fit the {limit} positions"
                     learn(number, part)
                     continue
                 key = len(requests)
@@ -193,43 +205,7 @@ class MultipleChoice:
             strata=item.strata, gold=item.content["answer"], output=reply.text if reply else "", seed=attempt.seed,
             tokens=reply.tokens if reply else None, detail=detail,
         )  # fmt: skip
-        return bare if heard.error else _scored(bare, item.content)
-
-
-def _scored(row: Row, content: Content) -> Row:
-    """Return the row with everything that follows from its stored log-probabilities and output."""
-    gold, options = content["answer"], content["options"]
-    logps: Mapping[str, Mapping[str, float]] = row.detail["logps"]
-    scores: dict[str, float] = {}
-    likeliest = {kind: max(values, key=values.__getitem__) for kind, values in logps.items()}
-    if "text" in logps:
-        per_character = {label: logp / max(1, len(options[label])) for label, logp in logps["text"].items()}
-        likeliest["text_norm"] = max(per_character, key=per_character.__getitem__)
-    for kind, name in SCORE_NAMES.items():
-        if kind in likeliest:
-            scores[name] = float(likeliest[kind] == gold)
-    detail = {**row.detail, "likeliest": likeliest}
-    status: Status = "answered"
-    prediction: str | None = likeliest.get("label")
-    if row.detail["reading"] != "likelihood":
-        written, rule = extract(row.output, options)
-        written_status = _status_of(row.output, written, rule, clipped=bool(row.detail.get("clipped")))
-        detail |= {"written": written, "rule": rule, "written_status": written_status}
-        scores["generated"] = float(written == gold)
-        if row.detail["reading"] == "generate":
-            status, prediction = written_status, written
-    score = float(prediction == gold) if status == "answered" else None
-    return replace(row, status=status, score=score, scores=scores, prediction=prediction, gold=gold, detail=detail)
-
-
-def _status_of(text: str, written: str | None, rule: str, *, clipped: bool) -> Status:
-    if written is not None:
-        return "answered"
-    if is_degenerate(text):
-        return "degenerate"
-    if rule == "refusal":
-        return "refused"
-    return "truncated" if clipped else "unparsed"
+        return bare if heard.error else scored(bare, item.content)
 
 
 def tokens_after(tokenizer: Any, prompt: str, continuations: Sequence[str]) -> tuple[list[int], list[list[int]]]:
@@ -250,31 +226,33 @@ def listing(options: Mapping[str, str]) -> str:
     return "".join(f"{label}. {text}\n" for label, text in options.items())
 
 
-def floors(items: Sequence[Item], *, lists_options: bool = True) -> list[Floor]:
-    """Return what policies without understanding score on items of multiple choice."""
-    n = len(items)
-    if not n:
-        return []
-    common, count = Counter(item.content["answer"] for item in items).most_common(1)[0]
-    chance = sum(1 / len(item.content["options"]) for item in items) / n
-    found = [
-        Floor(name="majority", score=count / n, how=f"always answers {common}, the commonest answer"),
-        Floor(name="random", score=chance, how="expected of a draw among each question's options"),
-    ]
-    if lists_options:
-        longest = sum(_longest_share(item.content) for item in items) / n
-        found.append(Floor(name="longest_option", score=longest, how="takes the option with most characters"))
-        how = "the model's likeliest letter after the options without the question: --set blind=true"
-    else:
-        how = "the model's likeliest answer after the question without its context: --set blind=true"
-    return [*found, Floor(name="blind", score=None, how=how)]
+def of_source(
+    source: Source,
+    *,
+    name: str,
+    title: str,
+    read: Callable[[Source], Sequence[Item]],
+    prompt: Prompt,
+    options: Sequence[str] = (),
+) -> MultipleChoice:
+    """Return a benchmark whose items are read from a source when they are first asked for.
 
+    Args:
+        source: Where the data lies; its options are checked here.
+        name: Of the benchmark.
+        title: Of the benchmark.
+        read: Returns the items of a source.
+        prompt: See `MultipleChoice`.
+        options: Names of further options that `read` takes.
 
-def _longest_share(content: Content) -> float:
-    """Return the chance of taking the gold option when ties between longest options are drawn."""
-    longest = max(map(len, content["options"].values()))
-    tied = [label for label, text in content["options"].items() if len(text) == longest]
-    return (content["answer"] in tied) / len(tied)
+    Raises:
+        ConfigError: An option is unknown; names the nearest.
+    """
+    known = (*OPTIONS, *options)
+    for option in source.options:
+        if option not in known:
+            raise ConfigError(f"{name} has no option {option!r}.{nearest(option, known)}")
+    return MultipleChoice(name=name, title=title, read=lru_cache(maxsize=1)(lambda: read(source)), prompt=prompt)
 
 
 def _flag(options: Mapping[str, Any], name: str, default: bool) -> bool:
