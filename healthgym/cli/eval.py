@@ -57,6 +57,9 @@ def evaluate(
     ] = None,
     in_flight: Annotated[int | None, typer.Option("--in-flight", min=1, help="Attempts that advance together.")] = None,
     base: Annotated[str | None, typer.Option("--base", help="Base model of an adapter.")] = None,
+    dtype: Annotated[
+        str | None, typer.Option("--dtype", help="Of a local model: float32 or bfloat16; by the device when absent.")
+    ] = None,
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
     images: Annotated[bool, typer.Option("--images", help="The model at the endpoint takes images.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Set an earlier evaluation in the folder aside.")] = False,
@@ -90,6 +93,7 @@ def evaluate(
             "base": base,
             "endpoint": endpoint,
             "has_vision": (images and engine == "openai") or None,
+            "dtype": dtype,
             "max_rows": in_flight if engine in ("transformers", "vision") else None,
         },
     )

@@ -31,11 +31,11 @@ Read = Callable[[str, bool, Item], Reading]
 """Takes output, whether it ran into the limit of tokens, and the item."""
 
 
-def unusable(output: str, clipped: bool, *, whole: bool) -> Status | None:
-    """Say why an output cannot be scored, or None when it can.
+def unusable(output: str, clipped: bool) -> Status | None:
+    """Say why an output cannot be taken as a whole answer, or None when it can.
 
-    Nothing written (or nothing but thinking) is unparsed; text that has fallen apart is degenerate, whatever it opens
-    with; declining is refused. With `whole`, an answer that ran into the limit of tokens is truncated.
+    Text that has fallen apart is degenerate, whatever it opens with; declining is refused; an answer that ran into the
+    limit of tokens is truncated; nothing written, or nothing but thinking, is unparsed.
     """
     answer = answer_part(output).strip()
     if is_degenerate(output):
@@ -44,7 +44,7 @@ def unusable(output: str, clipped: bool, *, whole: bool) -> Status | None:
         return "truncated" if clipped else "unparsed"
     if is_refusal(answer):
         return "refused"
-    return "truncated" if whole and clipped else None
+    return "truncated" if clipped else None
 
 
 def generate_rows(

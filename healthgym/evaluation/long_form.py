@@ -133,7 +133,7 @@ class LongFormBenchmark:
         return self._with_facts(read_again(row, item, self._read, _gold(item)))
 
     def _read(self, output: str, clipped: bool, item: Item) -> Reading:
-        status = unusable(output, clipped, whole=True)
+        status = unusable(output, clipped)
         if status is not None:
             return Reading(status=status)
         answer = answer_part(output).strip()

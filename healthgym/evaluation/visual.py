@@ -17,6 +17,7 @@ from healthgym.evaluation.benchmark import Floor, Keep, MakeBenchmark, Mode, Set
 from healthgym.evaluation.blind_floor import blind_floor, check_blind
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.closed_set import answer_part, read_choice, read_yes_no
+from healthgym.evaluation.extraction import extract
 from healthgym.evaluation.generation import Messages, Reading, generate_rows, read_again, unusable
 from healthgym.evaluation.given_options import check_options, whole_number, yes_or_no
 from healthgym.evaluation.images import MAX_SIDE, read_picture
@@ -115,7 +116,11 @@ class VisualBenchmark:
         if any(item.content["kind"] == "open" for item in items):
             return [*floors, Floor(name="echo", score=sum(echo) / len(items), how="the question as its own answer")]
         chance = sum(1 / len(_allowed(item)) for item in items) / len(items)
-        return [*floors, Floor(name="random", score=chance, how="one of the allowed answers at random")]
+        floors.append(Floor(name="random", score=chance, how="one of the allowed answers at random"))
+        if all(item.content["kind"] == "letter" for item in items):
+            longest = sum(_longest(item) in item.content["answers"] for item in items) / len(items)
+            floors.append(Floor(name="longest_option", score=longest, how="the option with most characters"))
+        return floors
 
     def _worth(self, answer: str, answers: Sequence[str], kind: Kind) -> float:
         return _MEASURES[self.measure_open](answer, answers) if kind == "open" else exact_match(answer, answers)
@@ -161,14 +166,14 @@ class VisualBenchmark:
 
     def _read(self, output: str, clipped: bool, item: Item) -> Reading:
         content = item.content
-        status = unusable(output, clipped, whole=content["kind"] == "open")
-        if status is not None:
-            return Reading(status=status)
         if content["kind"] == "open":
+            status = unusable(output, clipped)
+            if status is not None:
+                return Reading(status=status)
             return _read_open(answer_part(output).strip(), content["answers"], self.measure_open)
         said = read_closed(output, item)
         if said is None:
-            return Reading(status="truncated" if clipped else "unparsed")
+            return Reading(status=unusable(output, clipped) or "unparsed")
         right = words(said) in [words(answer) for answer in content["answers"]]
         return Reading(status="answered", score=float(right), prediction=said)
 
@@ -176,9 +181,9 @@ class VisualBenchmark:
 def read_closed(output: str, item: Item) -> str | None:
     """Return the answer that an output commits to among those that the item allows, else None."""
     content = item.content
-    if content["kind"] == "yes_no":
-        return read_yes_no(output)
-    return read_choice(output, _allowed(item))
+    if content["kind"] == "letter":
+        return extract(output, content["options"])[0]
+    return read_yes_no(output) if content["kind"] == "yes_no" else read_choice(output, content["choices"])
 
 
 def _allowed(item: Item) -> Sequence[str]:
@@ -186,6 +191,11 @@ def _allowed(item: Item) -> Sequence[str]:
     if kind == "yes_no":
         return ("yes", "no")
     return list(item.content["options"]) if kind == "letter" else item.content["choices"]
+
+
+def _longest(item: Item) -> str:
+    options: Mapping[str, str] = item.content["options"]
+    return max(options, key=lambda letter: len(options[letter]))
 
 
 def _read_open(output: str, answers: Sequence[str], headline: Measure) -> Reading:

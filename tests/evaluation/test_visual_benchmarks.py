@@ -318,3 +318,45 @@ def test_vqa_med_2021_reads_one_file_of_three_fields_and_refuses_other_lines(tmp
 def test_missing_data_says_how_to_get_it(name, source):
     with pytest.raises(ConfigError, match=f"No data. .*{source}"):
         load_benchmark(name)
+
+
+PMC_HEAD = "Figure_path,Question,Answer,Choice A,Choice B,Choice C,Choice D,Answer_label\n"
+
+
+def test_pmc_vqa_is_multiple_choice_read_by_letter_or_text(tmp_path):
+    (tmp_path / "test_clean.csv").write_text(
+        PMC_HEAD
+        + "f1.jpg,Which modality?, CT, A:CT , B:MRI , C:Plain radiograph , D:PET ,A\n"
+        + "f1.jpg,Which organ?,Liver,A:Lung,B:Liver,C:Spleen,D:A kidney,B\n",
+        encoding="utf-8",
+    )
+    image(tmp_path / "images" / "f1.jpg")
+    benchmark = load_benchmark("pmc_vqa", Source(path=tmp_path))
+    assert benchmark.items()[0].content["options"] == {"A": "CT", "B": "MRI", "C": "Plain radiograph", "D": "PET"}
+    who = candidate(lambda messages: "The answer is A." if "modality" in text_in(messages) else "Liver")
+    rows = measured(benchmark, who)
+    assert (rows["pmc-1"].score, rows["pmc-2"].score, rows["pmc-2"].prediction) == (1.0, 1.0, "B")
+    assert "\nB. MRI\n" in text_in(who.policy.asked[0])
+    assert measured(benchmark, candidate("A: CT B: MRI C: Plain radiograph D: PET"))["pmc-1"].status == "unparsed"
+    floors = {floor.name: floor.score for floor in benchmark.floors(benchmark.items())}
+    # One A and one B: always A is right once in two; one of four; the longest options are C and D, never right.
+    assert floors == {"majority": 0.5, "random": 0.25, "longest_option": 0.0, "blind": None}
+
+
+def test_pmc_vqa_takes_a_letter_or_an_options_text_for_its_answer_and_nothing_else(tmp_path):
+    image(tmp_path / "figures" / "f1.jpg")
+    later = "index,Figure_path,Caption,Question,Choice A,Choice B,Choice C,Choice D,Answer,split\n"
+    file = tmp_path / "test_2.csv"
+    file.write_text(later + "0,f1.jpg,x,Which?,one,two,three,four,C,test\n", encoding="utf-8")
+    assert load_benchmark("pmc_vqa", Source(path=tmp_path)).items()[0].content["answers"] == ["C"]
+    file.write_text(later + "0,f1.jpg,x,Which?,one,two,three,four,Two.,test\n", encoding="utf-8")
+    assert load_benchmark("pmc_vqa", Source(path=tmp_path)).items()[0].content["answers"] == ["B"]
+    file.write_text(later + "0,f1.jpg,x,Which?,one,two,three,four,five,test\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="row 1: the answer 'five' is none of the options A, B, C, D"):
+        load_benchmark("pmc_vqa", Source(path=tmp_path)).items()
+    file.write_text("Figure_path,Question,Choice A,Choice B,Choice C\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="holds no records"):
+        load_benchmark("pmc_vqa", Source(path=tmp_path)).items()
+    file.write_text("Figure_path,Question,Choice A,Choice B,Choice C\nf1.jpg,?,a,b,c\n", encoding="utf-8")
+    with pytest.raises(ConfigError, match="no column 'Choice D'"):
+        load_benchmark("pmc_vqa", Source(path=tmp_path)).items()
