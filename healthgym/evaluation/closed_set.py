@@ -84,13 +84,16 @@ def read_choice(text: str, choices: Sequence[str]) -> str | None:
 def _named(text: str, choices: Sequence[str]) -> set[str]:
     """Return the choices that a text names without denying them."""
     spelt = {tuple(words(choice)): choice for choice in reversed(choices) if words(choice)}
-    longest_first = sorted(spelt, key=len, reverse=True)
+    by_first: dict[str, list[tuple[str, ...]]] = {}
+    for one in sorted(spelt, key=len, reverse=True):
+        by_first.setdefault(one[0], []).append(one)
     named: set[str] = set()
     for sentence in re.split(r"[.;!?\n。；！？]+(?=\s|$)|\n", text):
         said = words(sentence)
         place = 0
         while place < len(said):
-            found = next((one for one in longest_first if tuple(said[place : place + len(one)]) == one), None)
+            candidates = by_first.get(said[place], ())
+            found = next((one for one in candidates if tuple(said[place : place + len(one)]) == one), None)
             if found is None:
                 place += 1
                 continue

@@ -118,7 +118,11 @@ def read_table(path: Path) -> Table:
 
 
 def _csv(raw: bytes, delimiter: str = ",") -> list[Any]:
-    return list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""), delimiter=delimiter))
+    records = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""), delimiter=delimiter))
+    for number, record in enumerate(records, 1):
+        if None in record:
+            raise ValueError(f"record {number} has more fields than the heading; is one of its texts unquoted?")
+    return records
 
 
 def _json(raw: bytes) -> list[Any]:
@@ -132,7 +136,7 @@ def _json(raw: bytes) -> list[Any]:
 
 
 def _jsonl(raw: bytes) -> list[Any]:
-    return [json.loads(line) for line in raw.decode("utf-8-sig").splitlines() if line.strip()]
+    return [json.loads(line) for line in raw.decode("utf-8-sig").split("\n") if line.strip()]
 
 
 class _PlainUnpickler(pickle.Unpickler):

@@ -95,6 +95,15 @@ def test_several_choices_or_none_are_no_answer(text):
     assert read_choice(text, CHOICES) is None
 
 
+@given(
+    before=st.lists(st.sampled_from([HEDGE, "The film was taken yesterday. ", "Octets are not units. "]), max_size=6),
+    after=st.lists(st.sampled_from([" " + HEDGE, " Directed views would help."]), max_size=6),
+    answer=st.sampled_from(["ct", "mri", "left lung"]),
+)
+def test_padding_does_not_change_a_choice(before, after, answer):
+    assert read_choice("".join(before) + answer.upper() + "." + "".join(after), CHOICES) == answer
+
+
 def test_chinese_choices_are_found_without_spaces():
     assert read_choice("这是胸部的图像", ["胸部", "腹部"]) == "胸部"
     assert read_choice("不是", ["是", "不是"]) == "不是"

@@ -9,7 +9,7 @@ from zipfile import ZipFile
 import pytest
 
 from healthgym.errors import ConfigError
-from healthgym.evaluation.records import Table, read_table
+from healthgym.evaluation.records import Table, hub_table, read_table
 
 NAMESPACE = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 
@@ -57,6 +57,7 @@ def test_every_format_gives_the_same_record(tmp_path, name, data):
     ("name", "data", "message"),
     [
         ("a.csv", b"q\n\xff\xfe\n", "in UTF-8"),
+        ("a.csv", b"q,a\n1,2\n1,2,3\n", "record 2 has more fields than the heading"),
         ("a.json", b'[{"q": 1}', "cannot be read as .json"),
         ("a.json", b'"text"', "expected a list of objects, found str"),
         ("a.jsonl", b'{"q": 1}\n[1]\n', "record 2 is list"),
@@ -79,3 +80,26 @@ def test_a_missing_column_lists_those_found():
         Table("x.csv", [{"question": "?", "reply": ""}]).column("answer", "label")
     with pytest.raises(ConfigError, match="holds no records"):
         Table("x.csv", []).column("answer")
+
+
+def test_a_line_of_json_may_hold_other_line_separators(tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"q": "one\u2028two"}\r\n{"q": "three"}\n', encoding="utf-8")
+    assert [record["q"] for record in read_table(tmp_path / "a.jsonl").records] == ["one\u2028two", "three"]
+
+
+@pytest.mark.slow  # loads datasets
+def test_hub_rows_keep_their_images_packed_and_a_failing_hub_says_what_to_do(monkeypatch):
+    datasets = pytest.importorskip("datasets")
+    rows = datasets.Dataset.from_dict({"image": [{"bytes": b"not decoded", "path": None}], "question": ["?"]})
+    rows = rows.cast_column("image", datasets.Image())
+    monkeypatch.setattr(datasets, "load_dataset", lambda name, split: rows)
+    table = hub_table("owner/name", "test", how="Get it there")
+    assert table.where == "owner/name:test" and table.records[0]["image"]["bytes"] == b"not decoded"
+    assert table.columns() == ["image", "question"]
+
+    def fail(name: str, split: str) -> None:
+        raise datasets.exceptions.DatasetNotFoundError("no such dataset")
+
+    monkeypatch.setattr(datasets, "load_dataset", fail)
+    with pytest.raises(ConfigError, match=r"owner/name \(split test\) could not be loaded.*Get it there"):
+        hub_table("owner/name", "test", how="Get it there")

@@ -59,7 +59,7 @@ def _lines(path: Path, *, least: int) -> list[list[str]]:
         text = path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not in UTF-8: {error}") from error
-    lines = [[each.strip() for each in line.split("|")] for line in text.splitlines() if line.strip()]
+    lines = [[each.strip() for each in line.split("|")] for line in text.split("\n") if line.strip()]
     for number, fields in enumerate(lines, 1):
         if len(fields) < least:
             raise ConfigError(f"{path}: line {number} has no bar: {fields[0][:60]!r}; expected image|question|answer")
