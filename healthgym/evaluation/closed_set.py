@@ -21,7 +21,7 @@ _DENIED = re.compile(
 )
 _YES_NO = re.compile(r"(?<![\w-])(yes|no)(?![\w-])", re.I)
 _AFTER_NO = re.compile(
-    r"\W*$|\s*[.,;:!)\]}\"'”’*_`<\n–—-]|\s+(?:there|it|this|that|these|those|the|they|he|she|we|i|because|since|as|is)\b",
+    r"\W*$|\s*[.,;:!()\[\]}\"'”’*_`<\n–—-]|\s+(?:there|it|this|that|these|those|the|they|he|she|we|i|because|since|as|is)\b",
     re.I,
 )
 _NUMBERED = re.compile(r"\.\s*\d")
