@@ -93,7 +93,9 @@ def solve(row: Mapping[str, Any]) -> tuple[list[list[Any]], dict[str, int]]:
 
 def _one_by_one(tree: Mapping[str, Any], *, groups: bool) -> list[str]:
     """Return requests that show all of a tree, each meaning one item; what no request can mean alone is left out."""
-    items, requests, shown = items_of(tree), [], set()
+    items = items_of(tree)
+    requests: list[str] = []
+    shown: set[str] = set()
     for item in items:
         if set(item.leaves) <= shown:
             continue

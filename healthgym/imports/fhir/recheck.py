@@ -83,7 +83,8 @@ def agrees(answer: Mapping[str, Any], again: Mapping[str, Any]) -> bool:
 
 def _outlived(requests: Sequence[Resource], scope: Scope) -> list[str]:
     active = [each for each in requests if each.get("status") == "active"]
-    gone, kept = set(), set()
+    gone: set[str] = set()
+    kept: set[str] = set()
     for each in active:
         targets = [scope.follow(reference, each) for reference in each.get("reasonReference", [])]
         reason = next((target for target in targets if target is not None), None)
