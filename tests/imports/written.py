@@ -20,7 +20,9 @@ def osce(case: dict[str, Any]) -> dict[str, Any]:
                 "Symptoms": {"Primary_Symptom": case["complaint"], "Secondary_Symptoms": case["further"]},
                 "Past_Medical_History": case["past"],
                 "Social_History": case["social"],
-                "Review_of_Systems": "Denies headache, rash or recent travel." if case["complaint"] == "Tiredness" else "",
+                "Review_of_Systems": "Denies headache, rash or recent travel."
+                if case["complaint"] == "Tiredness"
+                else "",
             },
             "Physical_Examination_Findings": case["exam"],
             "Test_Results": case["tests"],

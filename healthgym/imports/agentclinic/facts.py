@@ -129,7 +129,8 @@ def _sentences(value: Any) -> Iterator[str]:
         for inner in value:
             yield from _sentences(inner)
     elif value is not None:
-        yield from (part.strip() for part in _SENTENCE.split(str(value)) if part.strip(" .-"))
+        plain = re.sub(r"\*+|(?:^|\s)-\s", " ", str(value))
+        yield from (" ".join(part.split()) for part in _SENTENCE.split(plain) if part.strip(" .-"))
 
 
 def _fact(fact_id: str, text: str, words: str, *, own: bool = True) -> dict[str, Any]:

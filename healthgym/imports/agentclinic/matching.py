@@ -28,7 +28,7 @@ class Item:
 
 def readable(name: str) -> str:
     """Return a key such as "Chest_X-Ray" or "bloodPressure" as words."""
-    return re.sub(r"\s+", " ", re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name.replace("_", " "))).strip()
+    return re.sub(r"\s+", " ", re.sub(r"(?<=[a-z]{2})(?=[A-Z][a-z]{2})", " ", name.replace("_", " "))).strip()
 
 
 def slug(path: Sequence[str]) -> str:
@@ -103,6 +103,8 @@ def _tokens(text: str) -> frozenset[str]:
 
 
 def _singular(word: str) -> str:
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
     return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith(("ss", "is", "us")) else word
 
 

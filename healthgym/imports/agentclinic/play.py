@@ -47,7 +47,7 @@ def chart_of(row: Mapping[str, Any]) -> Chart:
             reveal="ask",
             present=fact["present"],
             text=fact["text"],
-            lay=fact["text"],
+            lay=fact["text"] if fact["text"][-1] in ".!?" else f"{fact['text']}.",
             topics=tuple(fact["topics"].split()),
         )
         for fact in row["facts"]

@@ -9,6 +9,8 @@ from healthgym.imports.ddxplus.profiles import Profiles, read_profiles
 from healthgym.toolkit import Toolkit, tool
 
 MAX_SHOWN = 15
+STEM = 4
+"""Letters that words share when they are of one kind: smoke and smoking."""
 _COMMON = frozenset(
     re.findall(
         r"\w+",
@@ -104,6 +106,4 @@ class EvidenceToolkit(Toolkit):
 
 def _stems(text: str) -> frozenset[str]:
     words = re.findall(r"[a-z]+", text.lower())
-    return frozenset(
-        word[:-1] if word.endswith("s") and len(word) > 3 else word for word in words if word not in _COMMON
-    )
+    return frozenset(word[:STEM] for word in words if word not in _COMMON)

@@ -15,6 +15,8 @@ from healthgym.imports.sources import Source, kind_of
 
 EXPECTED = "FHIR R4: Bundle files (.json) or a bulk export (.ndjson), each also as .gz"
 FEW_PATIENTS = 5
+_MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
+"""What reading raises where foreign data has another shape than the format says."""
 GUIDELINE = """# Imported records
 
 Answer one question about the record of patient P1. Look with the tools; lists show at most 40 rows a call, so narrow them by name, status or
@@ -93,11 +95,19 @@ def _add(
         log.left_out = lost
         log.refuse(place, "unusable patient", str(error))
         return
+    except _MALFORMED as error:
+        log.left_out = lost
+        log.refuse(place, "malformed", f"a resource is not shaped as R4 says: {type(error).__name__}: {error}")
+        return
     number, split = len(patients), deal(len(patients))
     made = []
     for family, template in TEMPLATES.items():
         for question in template(record, number):
-            again = answer_again(family, question["asks"], resources, scope)
+            try:
+                again = answer_again(family, question["asks"], resources, scope)
+            except _MALFORMED as error:
+                log.refuse(place, "second query fails", f"{family}: {type(error).__name__}: {error}")
+                continue
             if agrees(question["answer"], again):
                 made.append({**question, "family": family, "split": split, "patient": number})
             else:

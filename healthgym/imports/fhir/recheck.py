@@ -19,46 +19,48 @@ def answer_again(family: str, asks: Mapping[str, Any], resources: Sequence[Resou
         case "active_medicines":
             return {
                 "names": _sorted(
-                    medicine_name(each, scope) for each in of["MedicationRequest"] if each.get("status") == "active"
+                    medicine_name(each, scope)
+                    for each in of.get("MedicationRequest", [])
+                    if each.get("status") == "active"
                 )
             }
         case "active_problems":
-            return {"names": _sorted(_label(each["code"]) for each in of["Condition"] if _is_active(each))}
+            return {"names": _sorted(_label(each.get("code")) for each in of.get("Condition", []) if _is_active(each))}
         case "active_allergies":
-            names = (_label(each["code"]) for each in of["AllergyIntolerance"] if _status(each) == "active")
+            names = (_label(each.get("code")) for each in of.get("AllergyIntolerance", []) if _status(each) == "active")
             return {"names": _sorted(names)}
         case "active_care_plans":
             names = (
-                clean(each.get("title") or "") or _label(each["category"][0])
-                for each in of["CarePlan"]
-                if each["status"] == "active"
+                clean(each.get("title") or "") or _label((each.get("category") or [None])[0])
+                for each in of.get("CarePlan", [])
+                if each.get("status") == "active"
             )
             return {"names": _sorted(names)}
         case "outlived_medicines":
-            return {"names": _outlived(of["MedicationRequest"], scope)}
+            return {"names": _outlived(of.get("MedicationRequest", []), scope)}
         case "encounter_count":
-            days = [each["period"]["start"][:10] for each in of["Encounter"] if each["class"]["code"] == asks["class"]]
+            days = [
+                each["period"]["start"][:10]
+                for each in of.get("Encounter", [])
+                if each.get("class", {}).get("code", "unknown") == asks["class"]
+            ]
             return {"value": float(sum(asks["start"] <= day <= asks["end"] for day in days))}
         case "vaccine_doses":
             return _count(
                 [
                     each["occurrenceDateTime"]
-                    for each in of["Immunization"]
-                    if _label(each["vaccineCode"]) == asks["name"]
+                    for each in of.get("Immunization", [])
+                    if _label(each.get("vaccineCode")) == asks["name"]
                 ]
             )
         case "procedure_count":
-            done = [each for each in of["Procedure"] if _label(each["code"]) == asks["name"]]
+            done = [each for each in of.get("Procedure", []) if _label(each.get("code")) == asks["name"]]
             return _count([each.get("performedDateTime") or each["performedPeriod"]["start"] for each in done])
-    return _measured(family, asks, of["Observation"])
+    return _measured(family, asks, of.get("Observation", []))
 
 
 def _measured(family: str, asks: Mapping[str, Any], observations: Sequence[Resource]) -> dict[str, Any]:
-    own = [
-        each
-        for each in observations
-        if asks["code"] in [coding.get("code") for coding in each["code"].get("coding", [])][:1]
-    ]
+    own = [each for each in observations if asks["code"] == _code(each)]
     newest = max(own, key=lambda each: _moment(_when(each)))
     if family == "latest_value":
         return {"value": float(newest["valueQuantity"]["value"]), "date": _when(newest)[:10]}
@@ -109,11 +111,18 @@ def _moment(text: str) -> float:
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
 
 
-def _label(concept: Mapping[str, Any]) -> str:
+def _code(observation: Resource) -> str:
+    codes = [each.get("code") for each in observation.get("code", {}).get("coding", [])]
+    return str(next(filter(None, codes), None) or _label(observation.get("code")))
+
+
+def _label(concept: Any) -> str:
+    if not isinstance(concept, Mapping):
+        return ""
     text = concept.get("text") or next(
         (each["display"] for each in concept.get("coding", []) if each.get("display")), None
     )
-    return clean(str(text or concept["coding"][0]["code"]))
+    return clean(str(text or next((each["code"] for each in concept.get("coding", []) if each.get("code")), "")))
 
 
 def _status(resource: Resource, part: str = "clinicalStatus") -> str:

@@ -44,7 +44,9 @@ def record_of(patient: Resource, resources: Sequence[Resource], scope: Scope, lo
         if not row["name"]:
             log.left_out[f"{kind} resources without a name"] += 1
             continue
-        if row["date"] and len(row["date"]) < 10:
+        if not row["date"]:
+            log.left_out["entries without a readable date"] += 1
+        elif len(row["date"]) < 10:
             log.left_out["partial dates: shown, but no question rests on them"] += 1
         record[SECTIONS[kind]].append(row)
     for section in SECTIONS.values():
@@ -87,6 +89,12 @@ def rounded(value: float) -> float:
     return round(float(value), 2 if abs(value) >= 1 else 4)
 
 
+def inner(holder: Any, key: str) -> Resource:
+    """Return the object under a key, an empty one where there is none."""
+    found = holder.get(key) if isinstance(holder, Mapping) else None
+    return found if isinstance(found, Mapping) else {}
+
+
 def _dated(text: Any) -> dict[str, str]:
     """Return the date as written (perhaps only a year) and, where it is whole, the moment in UTC that orders rows."""
     text = str(text or "")
@@ -104,13 +112,13 @@ def _dated(text: Any) -> dict[str, str]:
 
 def _encounter(resource: Resource, scope: Scope, log: ImportLog) -> Row:
     kinds = [item for item in resource.get("type") or [] if isinstance(item, Mapping)]
-    kind = resource.get("class") or {}
+    kind = inner(resource, "class")
     reasons = [name_of(item) for item in resource.get("reasonCode") or []]
     return {
         "name": name_of(kinds[0]) if kinds else str(kind.get("display") or "encounter"),
         "class": str(kind.get("code") or "unknown"),
         "reason": ", ".join(filter(None, reasons)),
-        **_dated((resource.get("period") or {}).get("start")),
+        **_dated(inner(resource, "period").get("start")),
     }
 
 
@@ -181,7 +189,7 @@ def _observation(resource: Resource, scope: Scope, log: ImportLog) -> Row:
         **_value(resource, log, counted=not parts),
         **_dated(
             resource.get("effectiveDateTime")
-            or (resource.get("effectivePeriod") or {}).get("start")
+            or inner(resource, "effectivePeriod").get("start")
             or resource.get("issued")
         ),
     }
@@ -193,6 +201,8 @@ def _value(holder: Resource, log: ImportLog, *, counted: bool = True) -> Row:
         unit = str(quantity.get("unit") or quantity.get("code") or "")
         if not unit:
             log.left_out["values without a unit: shown, but no question rests on them"] += 1
+        if quantity.get("comparator"):
+            return {"value": f"{quantity['comparator']} {quantity['value']:g}", "unit": unit}
         return {"value": rounded(quantity["value"]), "unit": unit}
     text = name_of(holder.get("valueCodeableConcept")) or holder.get("valueString") or holder.get("valueDateTime")
     for key in ("valueInteger", "valueBoolean"):
@@ -203,7 +213,7 @@ def _value(holder: Resource, log: ImportLog, *, counted: bool = True) -> Row:
 
 
 def _procedure(resource: Resource, scope: Scope, log: ImportLog) -> Row:
-    when = resource.get("performedDateTime") or (resource.get("performedPeriod") or {}).get("start")
+    when = resource.get("performedDateTime") or inner(resource, "performedPeriod").get("start")
     return {"name": name_of(resource.get("code")), **_dated(when)}
 
 
@@ -214,7 +224,7 @@ def _immunization(resource: Resource, scope: Scope, log: ImportLog) -> Row:
 def _care_plan(resource: Resource, scope: Scope, log: ImportLog) -> Row:
     kinds = [name_of(item) for item in resource.get("category") or []]
     done = [
-        name_of((item.get("detail") or {}).get("code"))
+        name_of(inner(item, "detail").get("code"))
         for item in resource.get("activity") or []
         if isinstance(item, Mapping)
     ]
@@ -224,7 +234,7 @@ def _care_plan(resource: Resource, scope: Scope, log: ImportLog) -> Row:
         "status": status,
         "active": status == "active",
         "activities": ", ".join(dict.fromkeys(filter(None, done))),
-        **_dated((resource.get("period") or {}).get("start")),
+        **_dated(inner(resource, "period").get("start")),
     }
 
 
