@@ -88,19 +88,35 @@ def actor(**changes: object) -> dict[str, object]:
         (edited(Correct_Diagnosis=["Appendicitis"]), "incomplete", "must be text, got list"),
         (edited(Patient_Actor="a man"), "incomplete", "Patient_Actor must be an object"),
         (edited(Patient_Actor=actor(Demographics="adult", History="Pain.")), "incomplete", "tells the age"),
-        (edited(Patient_Actor=actor(Demographics="30-year-old patient", History="Pain.")), "incomplete", "tells the sex"),
+        (
+            edited(Patient_Actor=actor(Demographics="30-year-old patient", History="Pain.")),
+            "incomplete",
+            "tells the sex",
+        ),
         (edited(Test_Results={}, Physical_Examination_Findings={}), "nothing to find out", "neither"),
-        (edited(Objective_for_Doctor="Confirm appendicitis."), "names the diagnosis", "the opening says 'appendicitis'"),
+        (
+            edited(Objective_for_Doctor="Confirm appendicitis."),
+            "names the diagnosis",
+            "the opening says 'appendicitis'",
+        ),
         (edited(Test_Results={"CT": {"Findings": "Acute Appendicitis."}}), "names the diagnosis", "tests CT"),
         (edited(Test_Results={"Appendicitis_Score": "8"}), "names the diagnosis", "tests Appendicitis_Score"),
-        (edited(Patient_Actor=actor(History="Боль в животе со вчерашнего дня, тошнота и рвота. " * 12)), "not English", "not Latin"),
+        (
+            edited(Patient_Actor=actor(History="Боль в животе со вчерашнего дня, тошнота и рвота. " * 12)),
+            "not English",
+            "not Latin",
+        ),
         ({"question": "Which drug?"}, "not a case", "no OSCE_Examination in it; keys: question"),
         (7, "not a case", "a int, not an object"),
     ],
 )
-def test_a_case_that_cannot_be_played_fairly_is_refused_with_its_line(tmp_path: Path, entry: object, kind: str, reason: str):
+def test_a_case_that_cannot_be_played_fairly_is_refused_with_its_line(
+    tmp_path: Path, entry: object, kind: str, reason: str
+):
     good = consultations()[0]
-    report = import_cases(write_lines(tmp_path / "osce.jsonl", [good, entry]), tmp_path / "clinic", format="agentclinic")
+    report = import_cases(
+        write_lines(tmp_path / "osce.jsonl", [good, entry]), tmp_path / "clinic", format="agentclinic"
+    )
     (refusal,) = report.log.refused
     assert (refusal.kind, refusal.place) == (kind, "osce.jsonl, line 2")
     assert reason in refusal.reason

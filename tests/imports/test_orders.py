@@ -38,7 +38,9 @@ def test_an_order_finds_the_test_it_means(order: str, text: str):
     assert found(order) == text
 
 
-@pytest.mark.parametrize("order", ["TSH", "MRI head", "blood culture", "sputum culture", "CT head", "serum iron", "x-ray knee"])
+@pytest.mark.parametrize(
+    "order", ["TSH", "MRI head", "blood culture", "sputum culture", "CT head", "serum iron", "x-ray knee"]
+)
 def test_an_order_of_what_was_not_done_finds_nothing(order: str):
     assert found(order) is None
 
