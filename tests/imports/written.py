@@ -1,5 +1,6 @@
 """Small foreign files in their true formats, with content of our own."""
 
+import csv
 import json
 from pathlib import Path
 from typing import Any
@@ -141,3 +142,73 @@ def write_json(path: Path, value: Any) -> Path:
     """Write one JSON document."""
     path.write_text(json.dumps(value), encoding="utf-8")
     return path
+
+
+def evidence(
+    code: str, question: str, kind: str = "B", values: dict[str, str] | None = None, default: Any = 0
+) -> dict[str, Any]:
+    """Return one entry of a DDXPlus evidences file."""
+    meanings = {value: {"fr": text, "en": text} for value, text in (values or {}).items()}
+    return {
+        "name": code, "code_question": code, "question_fr": question, "question_en": question, "is_antecedent": False,
+        "default_value": default, "value_meaning": meanings, "possible-values": list(meanings), "data_type": kind,
+    }  # fmt: skip
+
+
+def ddxplus() -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a small conditions file and evidences file in the shape of DDXPlus."""
+    evidences = [
+        evidence("E_1", "Do you have a cough?"),
+        evidence("E_2", "Do you have a fever?"),
+        evidence("E_3", "Do you have a runny nose?"),
+        evidence("E_4", "Do you have a sore throat?"),
+        evidence("E_5", "Do you have burning behind the breastbone?"),
+        evidence("E_6", "Do you have a sour taste in your mouth?"),
+        evidence("E_7", "Do you smoke?"),
+        evidence("E_8", "Do you bring up colored sputum?"),
+        evidence("E_9", "Where is the pain?", "M", {"V_0": "nowhere", "V_1": "chest", "V_2": "throat"}, "V_0"),
+        evidence("E_10", "Are you worse lying down?"),
+    ]
+    listed = {
+        "Bronchitis": (["E_1", "E_2", "E_8", "E_9"], ["E_7"]),
+        "URTI": (["E_1", "E_3", "E_4", "E_9"], []),
+        "GERD": (["E_1", "E_5", "E_6", "E_10"], ["E_7"]),
+    }
+    conditions = {
+        name: {
+            "condition_name": name, "cond-name-fr": name, "cond-name-eng": name, "icd10-id": "x", "severity": 4,
+            "symptoms": {code: {} for code in symptoms}, "antecedents": {code: {} for code in antecedents},
+        }
+        for name, (symptoms, antecedents) in listed.items()
+    }  # fmt: skip
+    return conditions, {item["name"]: item for item in evidences}
+
+
+def write_ddxplus(folder: Path, patients: list[dict[str, str]] | None = None) -> Path:
+    """Write the two files, and the patients as DDXPlus releases them, into a new folder."""
+    folder.mkdir()
+    conditions, evidences = ddxplus()
+    write_json(folder / "release_conditions.json", conditions)
+    write_json(folder / "release_evidences.json", evidences)
+    if patients is not None:
+        with (folder / "release_test_patients.csv").open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, COLUMNS)
+            writer.writeheader()
+            writer.writerows(patients)
+    return folder
+
+
+COLUMNS = ["AGE", "DIFFERENTIAL_DIAGNOSIS", "SEX", "PATHOLOGY", "EVIDENCES", "INITIAL_EVIDENCE"]
+
+
+def patient(**changes: str) -> dict[str, str]:
+    """Return one row of the patients' file."""
+    row = {
+        "AGE": "34",
+        "DIFFERENTIAL_DIAGNOSIS": "[['URTI', 0.6], ['Bronchitis', 0.395], ['GERD', 0.005]]",
+        "SEX": "F",
+        "PATHOLOGY": "URTI",
+        "EVIDENCES": "['E_1', 'E_3', 'E_4', 'E_9_@_V_2']",
+        "INITIAL_EVIDENCE": "E_1",
+    }
+    return row | changes
