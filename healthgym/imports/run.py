@@ -66,6 +66,8 @@ def import_cases(
     if not any(converted.families.values()):
         why = "; ".join(f"{each.place}: {each.reason}" for each in log.refused[:3])
         raise ContentError(f"{path}: nothing in it can be played; nothing was written. {why or FORMATS[name].expected}")
+    if licence == "not stated":
+        log.notes.append("no licence was given: keep the source's beside the folder, or import again with --licence")
     stamps = tuple(source.stamp() for source in sources)
     kept = {"format": name, "licence": licence, "origin": origin, "sources": list(stamps), "notes": log.notes}
     write_folder(out, converted, {**kept, "made_by": f"healthgym {healthgym.__version__}"})

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from written import about, bundle, consultations, resources, write_ddxplus, write_json, write_lines
 
 from healthgym.cli.main import app
+from healthgym.envs import ClinicalEnv
 from healthgym.errors import ConfigError, ContentError, TaskError
 from healthgym.imports import folder as folders
 from healthgym.imports import import_cases
@@ -150,3 +151,19 @@ def test_the_command_prints_every_refusal_as_json(tmp_path: Path):
     result = CliRunner().invoke(app, ["tasks", "import", str(file), "--out", str(tmp_path / "clinic"), "--json"])
     told = json.loads(result.stdout)
     assert (told["total"], told["refused"], told["refused_by_kind"]) == (1, 2, {"not a case": 2})
+
+
+def test_an_imported_domain_plays_as_an_environment(tmp_path: Path, osce: Path):
+    import_cases(osce, tmp_path / "clinic")
+    env = ClinicalEnv(str(tmp_path / "clinic"))
+    env.reset(seed=0)
+    assert env.episode is not None
+    for call in env.episode.task.solution:
+        message = {"content": "", "tool_calls": [{"function": {"name": call.tool, "arguments": dict(call.arguments)}}]}
+        _, reward, terminated, _, info = env.step(message)
+    assert (reward, terminated, info["success"]) == (1.0, True, True)
+
+
+def test_an_import_without_a_licence_says_so(tmp_path: Path, osce: Path):
+    assert "--licence" in import_cases(osce, tmp_path / "clinic").log.notes[-1]
+    assert not any("--licence" in note for note in import_cases(osce, tmp_path / "other", licence="MIT").log.notes)

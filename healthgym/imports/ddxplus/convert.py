@@ -76,7 +76,7 @@ def convert(sources: list[Source], limit: int | None, log: ImportLog) -> Convert
         data=data,
         title="Imported differential diagnosis",
         description=f"Ask a simulated patient about {len(evidences)} evidences and tell {len(conditions)} conditions apart.",
-        guideline=_guideline([condition["name"] for condition in conditions]),
+        guideline=_guideline([condition["name"] for condition in conditions], drawn=not tables),
         budget={"turns": 40, "tool_calls": 120},
         reads_data=True,
     )
@@ -248,7 +248,11 @@ def _answers(items: Sequence[Any], by_code: Mapping[str, Mapping[str, Any]]) -> 
     return answers
 
 
-def _guideline(names: Sequence[str]) -> str:
+def _guideline(names: Sequence[str], *, drawn: bool) -> str:
+    model = (
+        f"Patients here are drawn: of what their condition is listed with, each symptom is present in {SYMPTOM_PRESENT * 10:.0f} of 10 and each "
+        f"antecedent in {ANTECEDENT_PRESENT * 10:.0f} of 10; what is not listed is absent. Questions that take values cannot be answered.\n\n"
+    )
     return f"""# Imported differential diagnosis
 
 A patient tells one symptom. Find questions with `find_questions`, see what a condition is listed with in `read_condition`, and ask the
@@ -256,6 +260,6 @@ patient with `ask_patient`, one code at a time. Several calls in one turn are al
 
 The diagnosis is one of: {"; ".join(names)}.
 
-The conditions, the questions and which belong together come from DDXPlus (Fansi Tchango et al., NeurIPS 2022), a synthetic data set. They are not
+{model if drawn else ""}The conditions, the questions and which belong together come from DDXPlus (Fansi Tchango et al., NeurIPS 2022), a synthetic data set. They are not
 a guideline and not for patient care.
 """

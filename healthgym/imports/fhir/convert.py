@@ -8,15 +8,13 @@ from healthgym.errors import ContentError
 from healthgym.imports.fhir.questions import TEMPLATES
 from healthgym.imports.fhir.reading import Resource, Scope, by_patient, scopes
 from healthgym.imports.fhir.recheck import agrees, answer_again
-from healthgym.imports.fhir.record import record_of
+from healthgym.imports.fhir.record import MALFORMED, record_of
 from healthgym.imports.folder import Converted, as_lines, count_splits, deal
 from healthgym.imports.report import ImportLog
 from healthgym.imports.sources import Source, kind_of
 
 EXPECTED = "FHIR R4: Bundle files (.json) or a bulk export (.ndjson), each also as .gz"
 FEW_PATIENTS = 5
-_MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
-"""What reading raises where foreign data has another shape than the format says."""
 GUIDELINE = """# Imported records
 
 Answer one question about the record of patient P1. Look with the tools; lists show at most 40 rows a call, so narrow them by name, status or
@@ -90,22 +88,18 @@ def _add(
     """Add one patient and the questions about the record, or refuse the patient."""
     lost: Counter[str] = Counter(log.left_out)
     try:
-        record = record_of(patient, resources, scope, log)
+        record, read = record_of(patient, resources, scope, log)
     except ContentError as error:
         log.left_out = lost
         log.refuse(place, "unusable patient", str(error))
-        return
-    except _MALFORMED as error:
-        log.left_out = lost
-        log.refuse(place, "malformed", f"a resource is not shaped as R4 says: {type(error).__name__}: {error}")
         return
     number, split = len(patients), deal(len(patients))
     made = []
     for family, template in TEMPLATES.items():
         for question in template(record, number):
             try:
-                again = answer_again(family, question["asks"], resources, scope)
-            except _MALFORMED as error:
+                again = answer_again(family, question["asks"], read, scope)
+            except MALFORMED as error:
                 log.refuse(place, "second query fails", f"{family}: {type(error).__name__}: {error}")
                 continue
             if agrees(question["answer"], again):

@@ -108,9 +108,10 @@ def _take(resource: Resource, place: str, scope: Scope, log: ImportLog, full_url
     for name, ways in _SHAPES.get(kind, {}).items():
         value = resource.get(name)
         if value is not None and not isinstance(value, Mapping):
-            shape = "list" if isinstance(value, list) else "text"
+            shape = "list" if isinstance(value, list) else "text" if isinstance(value, str) else type(value).__name__
+            release = f", as in {ways[shape]}" if shape in ways else ""
             raise ContentError(
-                f"{place}: {kind}.{name} is a {shape}, as in {ways.get(shape, 'no release')}; convert the export to R4"
+                f"{place}: {kind}.{name} is a {shape}{release}; R4 has an object there. Convert the export to R4"
             )
     if kind not in USED:
         log.left_out[f"{kind} resources"] += 1

@@ -11,6 +11,8 @@ from healthgym.imports.fhir.reading import Resource, Scope
 from healthgym.imports.report import ImportLog
 
 Row = dict[str, Any]
+MALFORMED = (AttributeError, KeyError, TypeError, ValueError)
+"""What reading raises where foreign data has another shape than the format says."""
 ACTIVE_PROBLEM = ("active", "recurrence", "relapse")
 _DATE = re.compile(r"\d{4}(-\d{2}(-\d{2}(T\S+)?)?)?$")
 _VOID = ("entered-in-error", "cancelled", "refuted", "not-done")
@@ -20,8 +22,12 @@ SECTIONS = {
 }  # fmt: skip
 
 
-def record_of(patient: Resource, resources: Sequence[Resource], scope: Scope, log: ImportLog) -> dict[str, Any]:
-    """Return {"patient": ..., section: rows by date}; names, addresses and identifiers of the person are left out.
+def record_of(
+    patient: Resource, resources: Sequence[Resource], scope: Scope, log: ImportLog
+) -> tuple[dict[str, Any], list[Resource]]:
+    """Return {"patient": ..., section: rows by date}, and the resources that were read.
+
+    Names, addresses and identifiers of the person are left out, and so are resources of another shape than R4's.
 
     Raises:
         ContentError: The patient has no birth date, or a gender other than female or male.
@@ -35,12 +41,18 @@ def record_of(patient: Resource, resources: Sequence[Resource], scope: Scope, lo
         "patient": {"birth_date": birth, "sex": sex, "died": str(patient.get("deceasedDateTime") or "")[:10]}
     }
     record |= {section: [] for section in SECTIONS.values()}
+    read: list[Resource] = []
     for resource in resources:
         kind = resource["resourceType"]
-        if is_void(resource):
+        try:
+            is_struck, row = is_void(resource), _MAKE[kind](resource, scope, log)
+        except MALFORMED:
+            log.left_out[f"{kind} resources not shaped as R4 says"] += 1
+            continue
+        read.append(resource)
+        if is_struck:
             log.left_out["entered in error or not done"] += 1
             continue
-        row = _MAKE[kind](resource, scope, log)
         if not row["name"]:
             log.left_out[f"{kind} resources without a name"] += 1
             continue
@@ -51,7 +63,7 @@ def record_of(patient: Resource, resources: Sequence[Resource], scope: Scope, lo
         record[SECTIONS[kind]].append(row)
     for section in SECTIONS.values():
         record[section].sort(key=lambda row: (row["at"] or row["date"], row["name"], str(row.get("value"))))
-    return record
+    return record, read
 
 
 def is_void(resource: Resource) -> bool:
