@@ -45,7 +45,7 @@ def _show(report: ImportReport) -> None:
         [name, *(counts.get(split, 0) for split in ("train", "val", "test"))] for name, counts in report.tasks.items()
     ]
     table(
-        f"{report.total} tasks from {len(report.sources)} files ({report.format})",
+        f"{report.total} tasks, {report.format}, files: {len(report.sources)}",
         ["family", "train", "val", "test"],
         rows,
     )

@@ -86,7 +86,7 @@ def test_an_oracle_earns_full_marks_and_no_tool_fails_even_with_one_patient(tmp_
     proof = validate(load_domain(tmp_path / "records"))
     assert proof["oracle_min"] == 1.0
     assert {failure["kind"] for failure in proof["failures"]} <= {"attacker"}
-    assert "1 patients give few different answers" in report.log.notes[0]
+    assert "few patients (1) give few different answers" in report.log.notes[0]
 
 
 def test_the_right_answer_without_looking_is_a_guess(tmp_path: Path):

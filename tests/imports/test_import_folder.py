@@ -140,7 +140,7 @@ def test_the_code_of_an_import_is_thin(tmp_path: Path, osce: Path):
 def test_the_command_imports_and_tells_what_comes_next(tmp_path: Path, osce: Path):
     result = CliRunner().invoke(app, ["tasks", "import", str(osce), "--out", str(tmp_path / "clinic")])
     assert result.exit_code == 0, result.output
-    assert "4 tasks from 1 files" in result.output.replace("\n", " ")
+    assert "4 tasks, agentclinic" in result.output.replace("\n", " ")
     assert "healthgym validate" in result.output
     listed = CliRunner().invoke(app, ["tasks", "--domain", str(tmp_path / "clinic"), "--json"])
     assert json.loads(listed.stdout)["total"] == 4

@@ -251,7 +251,7 @@ def _answers(items: Sequence[Any], by_code: Mapping[str, Mapping[str, Any]]) -> 
 def _guideline(names: Sequence[str], *, drawn: bool) -> str:
     model = (
         f"Patients here are drawn: of what their condition is listed with, each symptom is present in {SYMPTOM_PRESENT * 10:.0f} of 10 and each "
-        f"antecedent in {ANTECEDENT_PRESENT * 10:.0f} of 10; what is not listed is absent. Questions that take values cannot be answered.\n\n"
+        f"antecedent in {ANTECEDENT_PRESENT * 10:.0f} of 10; what is not listed is absent, and age tells nothing. Questions that take values cannot be answered.\n\n"
     )
     return f"""# Imported differential diagnosis
 

@@ -62,7 +62,7 @@ def convert(sources: list[Source], limit: int | None, log: ImportLog) -> Convert
     counts = {name: count_splits([each for each in questions if each["family"] == name]) for name in TEMPLATES}
     if 0 < len(patients) < FEW_PATIENTS:
         log.notes.append(
-            f"{len(patients)} patients give few different answers, so healthgym validate may report policies that guess among them"
+            f"few patients ({len(patients)}) give few different answers, so healthgym validate may report policies that guess among them"
         )
     return Converted(
         package="healthgym.imports.fhir",

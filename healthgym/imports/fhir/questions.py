@@ -53,7 +53,7 @@ def outlived_medicines(record: Record, vary: int) -> Iterator[Question]:
         yield {
             "prompt": prompt,
             "answer": {"names": sorted({row["name"] for _, row in chosen})},
-            "rows": [f"medications.{n}" for n, _ in chosen],
+            "rows": [*(f"medications.{n}" for n, _ in chosen), "conditions.looked"],
             "calls": [["list_medications", {"status": "active"}], ["list_conditions", {"status": "not_active"}]],
             "asks": {},
         }
