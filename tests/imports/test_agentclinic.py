@@ -7,9 +7,10 @@ from written import consultations, write_lines
 
 from healthgym.errors import ContentError
 from healthgym.imports import import_cases
+from healthgym.imports.agentclinic.facts import demographics
 from healthgym.imports.names import naming
 from healthgym.registry import load_domain
-from healthgym.tasks import Suite
+from healthgym.tasks import Call, Suite
 from healthgym.validation import validate
 from healthgym.validation.replay import play
 from healthgym.world import World
@@ -51,9 +52,8 @@ def test_a_near_miss_earns_nothing_and_the_right_name_everything(clinic: Path, t
     domain = load_domain(clinic)
     case = Suite([domain]).case(f"my_clinic/diagnose/{task}")
     turns = case.task.turns_of_solution()
-    (right,) = turns[-1]
     assert play(case, domain, turns).reward == 1.0
-    assert play(case, domain, [*turns[:-1], [type(right)("submit_diagnosis", diagnosis=wrong)]]).reward == 0.0
+    assert play(case, domain, [*turns[:-1], [Call("submit_diagnosis", diagnosis=wrong)]]).reward == 0.0
 
 
 def test_the_patient_tells_facts_only_when_asked_for_them(clinic: Path):
@@ -171,3 +171,33 @@ def test_a_file_of_cases_that_all_fail_writes_nothing(tmp_path: Path):
     with pytest.raises(ContentError, match=r"osce.jsonl, line 1: Correct_Diagnosis is missing"):
         import_cases(file, tmp_path / "clinic", format="agentclinic")
     assert not (tmp_path / "clinic").exists()
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["35-year-old female", ""], (35.0, "female")),
+        (["8-month-old boy", ""], (0.67, "male")),  # 8 / 12
+        (["Newborn, female", ""], (0.0, "female")),
+        (["Age: 62, woman", ""], (62.0, "female")),
+        (["Adult", "A 1-month history in a 40-year-old man whose wife called."], (40.0, "male")),
+    ],
+)
+def test_age_and_sex_are_read_from_demographics_first(texts: list[str], expected: tuple[float, str]):
+    assert demographics(texts) == expected
+
+
+def test_a_duration_is_no_age():
+    with pytest.raises(ContentError, match="tells the age"):
+        demographics(["Adult woman", "She tells of a 1-month history of cough."])
+
+
+def test_synonyms_that_the_case_lists_are_accepted(tmp_path: Path):
+    case = consultations()[13]  # Graves disease
+    case["OSCE_Examination"]["Diagnosis_Synonyms"] = ["Basedow's disease"]
+    import_cases(write_lines(tmp_path / "osce.jsonl", [case]), tmp_path / "clinic")
+    domain = load_domain(tmp_path / "clinic")
+    played = Suite([domain]).case("clinic/diagnose/train/0000")
+    look = played.task.turns_of_solution()[:-1]
+    for name, reward in (("Basedow disease", 1.0), ("Graves' disease", 1.0), ("Graves ophthalmopathy", 0.0)):
+        assert play(played, domain, [*look, [Call("submit_diagnosis", diagnosis=name)]]).reward == reward

@@ -143,7 +143,8 @@ def _row(case: Mapping[str, Any], log: ImportLog) -> dict[str, Any]:
         "tests": tests,
         "diagnosis": case["Correct_Diagnosis"].strip(),
     }
-    synonyms = [str(name) for name in case.get("Diagnosis_Synonyms") or []]
+    given = case.get("Diagnosis_Synonyms") or []
+    synonyms = [str(name) for name in (given if isinstance(given, list) else [given])]
     names = accepted_names(row["diagnosis"], synonyms)
     if not names:
         raise ContentError(f"Correct_Diagnosis {row['diagnosis']!r} has no word in it")

@@ -12,6 +12,8 @@ _DENIED = re.compile(r"^(?:no|denies|denied|not|without|never|negative for)\b", 
 _AGE = re.compile(
     r"(\d{1,3}(?:\.\d+)?)[\s-]*(year|yr|month|week|day)s?\b|\b(?:aged?|age:)\s*(\d{1,3})\b", re.IGNORECASE
 )
+_OLD = re.compile(r"(\d{1,3}(?:\.\d+)?)[\s-]*(year|yr|month|week|day)s?[\s-]*old()\b", re.IGNORECASE)
+"""An age in running text, where "a 1-month history" is none."""
 _FEMALE = re.compile(r"\b(?:female|woman|girl|lady|she|her)\b", re.IGNORECASE)
 _MALE = re.compile(r"\b(?:male|man|boy|gentleman|he|his|him)\b", re.IGNORECASE)
 _YEARS = {"year": 1.0, "yr": 1.0, "month": 1 / 12, "week": 7 / 365.25, "day": 1 / 365.25}
@@ -69,12 +71,14 @@ _LAY = {"past": "earlier illnesses", "medications": "medicines", "allergies": "a
 
 
 def demographics(texts: list[str]) -> tuple[float, str]:
-    """Return age in years and sex from the first text that tells each.
+    """Return age in years and sex from the first text that tells each; the first is the demographics.
 
     Raises:
         ContentError: No text tells the age, or none tells the sex.
     """
-    age = next((found for text in texts for found in [_age(text)] if found is not None), None)
+    patterns = (_AGE, *(_OLD for _ in texts[1:]))
+    ages = (_age(text, pattern) for text, pattern in zip(texts, patterns, strict=True))
+    age = next((found for found in ages if found is not None), None)
     sex = next((found for text in texts for found in [_sex(text)] if found), "")
     if age is None or not sex:
         lacking = "age" if age is None else "sex (female or male)"
@@ -88,8 +92,8 @@ def is_english_script(text: str) -> bool:
     return not letters or sum(letter.isascii() for letter in letters) >= 0.8 * len(letters)
 
 
-def _age(text: str) -> float | None:
-    found = _AGE.search(text)
+def _age(text: str, pattern: re.Pattern[str]) -> float | None:
+    found = pattern.search(text)
     if found is None:
         return 0.0 if re.search(r"\bnew-?born\b", text, re.IGNORECASE) else None
     if found[3]:

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from healthgym.imports.folder import read_lines
+from healthgym.world.chart import Sex
 
 SYMPTOM_PRESENT, ANTECEDENT_PRESENT = 0.8, 0.4
 SURE = 0.85
@@ -86,7 +87,7 @@ def posterior(log_likelihood: np.ndarray) -> np.ndarray:
 class Drawn:
     """One drawn patient."""
 
-    sex: str
+    sex: Sex
     age_years: int
     present: tuple[str, ...]
     initial: str
@@ -102,7 +103,7 @@ def draw_patient(profiles: Profiles, condition: int, rng: np.random.Generator) -
     """
     symptoms = set(profiles.conditions[condition]["symptoms"])
     for _ in range(TRIES):
-        sex = "female" if rng.random() < 0.5 else "male"
+        sex: Sex = "female" if rng.random() < 0.5 else "male"
         table = profiles.for_sex(sex)
         patient = rng.random(len(profiles.codes)) < table[condition]
         codes = tuple(code for code, has in zip(profiles.codes, patient, strict=True) if has)

@@ -44,7 +44,7 @@ def _sampled(folder: Path, draw: Draw) -> Case:
     gold, *accept = (profiles.names[row] for row in patient.accepted)
     extra = {"evidences": {code: [] for code in patient.present}, "has_values": False}
     chart = Chart(
-        patient_id="P1", age_years=patient.age_years, sex=_sex(patient.sex), weight_kg=0.0, condition=gold, extra=extra
+        patient_id="P1", age_years=patient.age_years, sex=patient.sex, weight_kg=0.0, condition=gold, extra=extra
     )
     asked = questions(profiles, patient, NEEDED)
     question = profiles.evidences[patient.initial]["question"]
@@ -58,7 +58,7 @@ def _recorded(row: Mapping[str, Any], draw: Draw, folder: Path) -> Case:
     evidences = read_profiles(folder).evidences
     extra = {"evidences": row["evidences"], "has_values": True}
     chart = Chart(
-        patient_id="P1", age_years=row["age_years"], sex=_sex(row["sex"]), weight_kg=0.0, condition=row["gold"], extra=extra
+        patient_id="P1", age_years=row["age_years"], sex=row["sex"], weight_kg=0.0, condition=row["gold"], extra=extra
     )  # fmt: skip
     first = evidences[row["initial"]]
     told = ", ".join(first["values"].get(value, value) for value in row["evidences"][row["initial"]]) or "yes"
@@ -120,7 +120,3 @@ def _case(
 
 def _opening(chart: Chart, question: str, told: str) -> str:
     return f"P1 is {chart.sex}, {chart.age_years:g} years. The first question, {question!r}, was answered: {told}."
-
-
-def _sex(text: str) -> Any:
-    return text
