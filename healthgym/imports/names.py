@@ -63,15 +63,19 @@ def accepted_names(correct: str, synonyms: Iterable[str] = ()) -> list[str]:
 
 
 def naming(text: str, names: Sequence[str]) -> str:
-    """Return the name, or the shorter one without its qualifiers, that a text says; '' when it says none."""
-    said = f" {' '.join(plain_words(text))} "
+    """Return the name, or the shorter one without its qualifiers, that a text says; '' when it says none. Plurals count."""
+    said = f" {_singular(plain_words(text))} "
     for name in names:
         words = name.split()
         short = [word for word in words if word not in QUALIFIERS]
         for wanted in (words, short):
-            if wanted and f" {' '.join(wanted)} " in said:
+            if wanted and f" {_singular(wanted)} " in said:
                 return " ".join(wanted)
     return ""
+
+
+def _singular(words: Sequence[str]) -> str:
+    return " ".join(word.removesuffix("s") if len(word) > 3 else word for word in words)
 
 
 def _without_own_acronym(text: str) -> str:

@@ -185,7 +185,11 @@ def _judge(name: str, runs: Sequence[tuple[float, float]], field: Field, log: Fa
     worst = max(by_family, key=lambda family: (_mean(by_family[family], 0), _mean(by_family[family], 1)))
     best = max(range(len(runs)), key=lambda index: runs[index])
     golds = len({repr((case.task.criteria.answer, case.task.criteria.end_state)) for case in field.cases})
-    few = f"; only {golds} different answers exist, so a guess among them is right in 1 of {golds}" if golds < FEW_GOLDS else ""
+    few = (
+        f"; only {golds} different answers exist, so a guess among them is right in 1 of {golds}"
+        if golds < FEW_GOLDS
+        else ""
+    )
     log.add(
         "attacker", name,
         f"succeeds in {success:.1%} of the tasks (at most {MAX_ATTACKER_SUCCESS:.0%} allowed) with a mean reward of "

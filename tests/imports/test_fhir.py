@@ -106,6 +106,21 @@ def test_a_second_query_that_disagrees_is_told_from_one_that_agrees():
     assert not agrees({"names": ["A"]}, {"names": ["A", "B"]})
 
 
+def test_a_question_on_which_two_queries_disagree_is_refused_and_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def another(family: str, asks: Any, items: Any, scope: Any) -> dict[str, Any]:
+        again = answer_again(family, asks, items, scope)
+        return {**again, "value": again["value"] + 1} if family == "vaccine_doses" else again
+
+    monkeypatch.setattr("healthgym.imports.fhir.conversion.answer_again", another)
+    file = write_json(tmp_path / "one.json", bundle(about(resources(), "urn:uuid:pat")))
+    report = import_cases(file, tmp_path / "records")
+    assert "vaccine_doses" not in report.tasks
+    assert [each.kind for each in report.log.refused] == ["second query disagrees"]
+    assert "{'value': 2.0, 'date': '2019-10-02'} and {'value': 3.0" in report.log.refused[0].reason
+
+
 def test_the_second_query_answers_from_resources_alone():
     items = about(resources(), "urn:uuid:pat")
     again = answer_again("value_change", {"code": "29463-7"}, items, scope=None)  # type: ignore[arg-type]

@@ -61,4 +61,5 @@ def test_a_text_names_a_diagnosis_in_full_or_without_its_qualifiers():
     names = accepted_names("Acute appendicitis")
     assert naming("CT: findings of acute appendicitis.", names) == "acute appendicitis"
     assert naming("An uncle had appendicitis.", names) == "appendicitis"
+    assert naming("Several peptic ulcers were seen.", accepted_names("Peptic ulcer")) == "peptic ulcer"
     assert naming("The appendix is 9 mm wide.", names) == ""
