@@ -186,9 +186,7 @@ def _judge(name: str, runs: Sequence[tuple[float, float]], field: Field, log: Fa
     best = max(range(len(runs)), key=lambda index: runs[index])
     golds = len({repr((case.task.criteria.answer, case.task.criteria.end_state)) for case in field.cases})
     few = (
-        f"; only {golds} different answers exist, so a guess among them is right in 1 of {golds}"
-        if golds < FEW_GOLDS
-        else ""
+        f"; different answers: {golds}, so who guesses among them is right in 1 of {golds}" if golds < FEW_GOLDS else ""
     )
     log.add(
         "attacker", name,

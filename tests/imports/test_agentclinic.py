@@ -166,6 +166,14 @@ def test_few_diagnoses_are_announced(tmp_path: Path):
     assert "3 different diagnoses" in (tmp_path / "clinic" / "README.md").read_text(encoding="utf-8")
 
 
+def test_a_bound_that_one_case_cannot_meet_is_reported_with_its_reason(tmp_path: Path):
+    import_cases(write_lines(tmp_path / "osce.jsonl", consultations()[:1]), tmp_path / "clinic")
+    proof = validate(load_domain(tmp_path / "clinic"))
+    assert proof["oracle_min"] == 1.0
+    told = [failure["what"] for failure in proof["failures"]]
+    assert told and all("different answers: 1, so who guesses among them is right in 1 of 1" in what for what in told)
+
+
 def test_a_file_of_cases_that_all_fail_writes_nothing(tmp_path: Path):
     file = write_lines(tmp_path / "osce.jsonl", [edited(Correct_Diagnosis=None)])
     with pytest.raises(ContentError, match=r"osce.jsonl, line 1: Correct_Diagnosis is missing"):
