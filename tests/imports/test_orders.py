@@ -32,6 +32,8 @@ def found(order: str) -> str | None:
         ("urine glucose", "negative"),
         ("UA", "Glucose: negative"),
         ("acetylcholine receptor antibody", "positive"),
+        ("anti-AChR antibodies", "positive"),
+        ("CBC with differential", "WBC: 14 x10^9/L; Hemoglobin: 13 g/dL"),
     ],
 )
 def test_an_order_finds_the_test_it_means(order: str, text: str):
