@@ -1,0 +1,199 @@
+"""Multiple-choice questions played as episodes: look things up in a knowledge base, then submit one option's key."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from healthgym.envs.episode import Episode
+from healthgym.errors import ConfigError, HealthgymError
+from healthgym.evaluation.benchmark import Keep, Settings
+from healthgym.evaluation.candidate import Candidate
+from healthgym.evaluation.clean_search import SearchRecord, clean_search
+from healthgym.evaluation.episodes import Outcome, last_words, play, status_of
+from healthgym.evaluation.items import Attempt, Item
+from healthgym.evaluation.question_domain import BUDGET, LENDER, NAME, SUBMIT, offered, question_domain
+from healthgym.evaluation.rows import Row, Status
+from healthgym.registry import Domain
+from healthgym.retrieval.builtin import builtin_retriever
+from healthgym.tasks import AnswerField, Call, Case, Criteria, Task
+from healthgym.world import Services
+
+DECISIONS = ("yes", "no", "maybe")
+"""Keys of a question that lists no options."""
+
+OPTIONS = ("audited", "kb", "tools", "tools_of")
+"""Settings of this mode, from `--set`: audited=no leaves the comparison of passages and questions out; kb=builtin searches
+the passages that come with healthgym; tools=NAME,NAME offers these; tools_of=DOMAIN lends the tools of another domain."""
+
+
+def keys_of(item: Item) -> tuple[str, ...]:
+    """Return the keys that an answer may take."""
+    options = item.content.get("options")
+    return tuple(options) if isinstance(options, Mapping) and options else DECISIONS
+
+
+def gold_of(item: Item) -> str:
+    """Return the key of the right option.
+
+    Raises:
+        ConfigError: The item's `answer` is none of its keys.
+    """
+    gold, keys = item.content.get("answer"), keys_of(item)
+    if not isinstance(gold, str) or gold not in keys:
+        raise ConfigError(f"item {item.id}: the answer {gold!r} is none of its options {', '.join(keys)}")
+    return gold
+
+
+def case_of(item: Item, tools: tuple[str, ...] = ()) -> Case:
+    """Return an item with `question`, `options`, `answer` and perhaps `context` as a task that is about no patient.
+
+    Args:
+        item: The question.
+        tools: Names of the tools offered, the submit tool among them; all of the domain's when empty.
+    """
+    gold = gold_of(item)
+    task = Task(
+        id=item.id, domain=NAME, split="test", family=item.strata.get("benchmark", ""), prompt=prompt_of(item),
+        criteria=Criteria(answer={"answer": AnswerField(gold=gold)}, budget=BUDGET),
+        solution=(Call(SUBMIT, answer=gold),), provenance="a benchmark's question", tools=tools,
+    )  # fmt: skip
+    return Case(task, {})
+
+
+def prompt_of(item: Item) -> str:
+    """Return the question as the agent reads it: context, question, options by key."""
+    content = item.content
+    question = content.get("question")
+    if not isinstance(question, str) or not question.strip():
+        raise ConfigError(f"item {item.id}: a question needs a text in 'question', got {question!r}")
+    parts = [f"{content['context']}\n"] if content.get("context") else []
+    parts.append(question)
+    options = content.get("options")
+    if isinstance(options, Mapping) and options and tuple(options) != DECISIONS:
+        parts += [f"{key}. {text}" for key, text in options.items()]
+    else:
+        parts.append(f"Answer with one of: {', '.join(keys_of(item))}.")
+    return "\n".join(parts)
+
+
+def measure_as_episodes(
+    attempts: Sequence[Attempt],
+    candidate: Candidate,
+    settings: Settings,
+    services: Services | None,
+    keep: Keep,
+    *,
+    items: Sequence[Item] | None = None,
+) -> None:
+    """Play every attempt as an episode and keep one row for each.
+
+    Before the first, the passages of the knowledge base are compared with all items; those that share 13 words in a row with
+    a question, context or option are neither found nor read. Every row says what was searched.
+
+    Args:
+        attempts: What to play.
+        candidate: Writes the assistant turns.
+        settings: Budgets; `options` as in OPTIONS.
+        services: Holds the knowledge base.
+        keep: Takes rows and trajectories.
+        items: Every item of the benchmark; those of the attempts when None.
+
+    Raises:
+        ConfigError: There is no knowledge base, or a setting cannot be used.
+    """
+    lender = str(settings.options.get("tools_of", LENDER))
+    chosen = settings.options.get("tools")
+    names = [name.strip() for name in chosen.split(",")] if isinstance(chosen, str) else chosen
+    searched = items if items is not None else list({attempt.item.id: attempt.item for attempt in attempts}.values())
+    search, record = clean_search(_knowledge_base(services, settings), searched, audited=_is_audited(settings))
+    shared = replace(services or Services(), retriever=search)
+
+    def domain_of(item: Item) -> Domain:
+        return question_domain(keys_of(item), lender)
+
+    def start(attempt: Attempt) -> Episode:
+        domain = domain_of(attempt.item)
+        return Episode(
+            case_of(attempt.item, offered(domain, lender, names)), domain, services=shared, profile=settings.profile,
+            max_turns=settings.max_turns, seed=attempt.seed,
+        )  # fmt: skip
+
+    play(attempts, start, candidate, settings, lambda outcome: keep(_row(outcome, record), outcome.trajectory))
+
+
+def rescore_episode(row: Row, item: Item) -> Row:
+    """Return a row of an episode judged again by what was submitted and why it ended; lost rows stay as they are."""
+    if row.error:
+        return row
+    status: Status = row.status
+    submission = row.detail.get("submission")
+    prediction = str(submission["answer"]) if isinstance(submission, Mapping) else None
+    if (prediction is None) == (status == "answered"):
+        raise HealthgymError(f"row {row.id}: status {status} does not go with the submission {submission!r}")
+    gold = gold_of(item)
+    score = None if prediction is None else float(prediction == gold)
+    return replace(row, score=score, prediction=prediction, gold=gold)
+
+
+def _row(outcome: Outcome, searched: SearchRecord) -> Row:
+    attempt, item = outcome.attempt, outcome.attempt.item
+    common: dict[str, Any] = {
+        "id": item.id, "attempt": attempt.number, "cluster": item.cluster or item.id, "strata": item.strata,
+        "gold": gold_of(item), "seed": attempt.seed,
+    }  # fmt: skip
+    episode, trajectory = outcome.episode, outcome.trajectory
+    if episode is None or trajectory is None:
+        return Row(status=outcome.lost or "infra_error", error=outcome.error, **common)
+    submission = episode.submission
+    prediction = None if submission is None else str(submission["answer"])
+    return Row(
+        status=status_of(trajectory),
+        score=None if prediction is None else float(prediction == common["gold"]),
+        prediction=prediction,
+        output=last_words(trajectory),
+        tokens=trajectory.assistant_tokens if trajectory.completion_ids else None,
+        turns=trajectory.num_turns,
+        tool_calls=len(trajectory.tool_calls),
+        detail={
+            "mode": "agentic", "stop_reason": trajectory.stop_reason, "submission": submission, "clipped": trajectory.clipped,
+            "tool_failures": trajectory.tool_failures, **_looked_up(episode), "search": searched.to_record(),
+        },
+        **common,
+    )  # fmt: skip
+
+
+def _looked_up(episode: Episode) -> dict[str, Any]:
+    """Return the searches that ran, and the passages that were found and read, by id."""
+    known = list(episode.world.facts)
+    return {
+        "queries": [
+            call.arguments["query"] for call in episode.world.calls if call.error is None and "query" in call.arguments
+        ],
+        "found": [key.removeprefix("kb.found.") for key in known if key.startswith("kb.found.")],
+        "read": [key.removeprefix("kb.passage.") for key in known if key.startswith("kb.passage.")],
+    }
+
+
+def _knowledge_base(services: Services | None, settings: Settings) -> Any:
+    choice = settings.options.get("kb")
+    if choice not in (None, "builtin"):
+        raise ConfigError(f"kb must be 'builtin', got {choice!r}; another knowledge base is given with --index DIR")
+    if services is not None and services.retriever is not None:
+        if choice == "builtin":
+            raise ConfigError("an index and kb=builtin were both given; leave one out")
+        return services.retriever
+    if choice == "builtin":
+        return builtin_retriever()
+    raise ConfigError(
+        "Questions played with tools search a knowledge base, and none was given. Give --index DIR (healthgym kb build makes "
+        "one), or --set kb=builtin for the few passages that come with healthgym."
+    )
+
+
+def _is_audited(settings: Settings) -> bool:
+    answer = settings.options.get("audited", True)
+    words = {"yes": True, "no": False, "true": True, "false": False}
+    known = answer if isinstance(answer, bool) else words.get(str(answer).lower())
+    if known is None:
+        raise ConfigError(f"audited must be yes or no, got {answer!r}")
+    return known
