@@ -9,8 +9,8 @@ from healthgym.retrieval import HashingEncoder, MemoryRetriever, SearchService, 
 
 def test_the_digest_of_an_index_changes_with_its_passages_and_with_nothing_else(tmp_path):
     passages = [passage("a", "One thing."), passage("b", "Another thing.")]
-    build_index(passages, tmp_path / "one", encoder=HashingEncoder())
-    build_index([passages[0], passage("b", "Another thing!")], tmp_path / "two", encoder=HashingEncoder())
+    build_index([passages], tmp_path / "one", encoder=HashingEncoder())
+    build_index([[passages[0], passage("b", "Another thing!")]], tmp_path / "two", encoder=HashingEncoder())
     one = index_digest(open_retriever(tmp_path / "one"))
     assert len(one) == 32 and one == index_digest(open_retriever(tmp_path / "one", exclude=["a"]))
     assert one != index_digest(open_retriever(tmp_path / "two"))

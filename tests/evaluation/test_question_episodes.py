@@ -1,6 +1,7 @@
 """Questions are played as episodes: with tools, one typed submission, and a knowledge base without the questions."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from made_up_questions import COPIED, Kept, candidate, decided, knowledge, lettered, passage
@@ -175,11 +176,7 @@ def test_a_retriever_that_hides_its_passages_is_refused_unless_told_otherwise():
 def test_what_is_lost_is_told_and_the_others_go_on(monkeypatch):
     class Broken(ScriptedPolicy):
         def poll(self):
-            return [
-                TurnResult(r.key, "", error="server gone") if broken == r.key else r
-                for r in super().poll()
-                for broken in [0]
-            ]
+            return [TurnResult(r.key, "", error="server gone") if r.key == 0 else r for r in super().poll()]
 
     answer = candidate(lambda request: [Call("submit_answer", answer="B")])
     kept = Kept()
@@ -192,8 +189,6 @@ def test_what_is_lost_is_told_and_the_others_go_on(monkeypatch):
         return true_grade(episode)
 
     monkeypatch.setattr(question_episodes.Episode, "grade", grade)
-    from dataclasses import replace
-
     items = [lettered(number) for number in range(3)]
     measure_as_episodes(attempts_at(items, 1), replace(answer, policy=broken), AGENTIC, knowledge(), kept)
     rows = kept.by_id()

@@ -4,17 +4,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from healthgym.diagnostics.text import prose_of
 from healthgym.envs.episode import Episode
-from healthgym.errors import ConfigError, HealthgymError
+from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Keep, Settings
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.clean_search import SearchRecord, clean_search
-from healthgym.evaluation.episodes import Outcome, last_words, play, status_of
+from healthgym.evaluation.episodes import counted, has_degenerated, play_attempts
 from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.question_domain import BUDGET, LENDER, NAME, SUBMIT, offered, question_domain
+from healthgym.evaluation.refusals import is_refusal
 from healthgym.evaluation.rows import Row, Status
-from healthgym.registry import Domain
 from healthgym.retrieval.builtin import builtin_retriever
+from healthgym.rollout.collect import Job
+from healthgym.rollout.trajectory import Trajectory
 from healthgym.tasks import AnswerField, Call, Case, Criteria, Task
 from healthgym.world import Services
 
@@ -108,58 +111,73 @@ def measure_as_episodes(
     search, record = clean_search(_knowledge_base(services, settings), searched, audited=_is_audited(settings))
     shared = replace(services or Services(), retriever=search)
 
-    def domain_of(item: Item) -> Domain:
-        return question_domain(keys_of(item), lender)
+    running: dict[int, Episode] = {}
 
-    def start(attempt: Attempt) -> Episode:
-        domain = domain_of(attempt.item)
-        return Episode(
-            case_of(attempt.item, offered(domain, lender, names)), domain, services=shared, profile=settings.profile,
-            max_turns=settings.max_turns, seed=attempt.seed,
-        )  # fmt: skip
+    def start(job: Job) -> Episode:
+        item = attempts[job.group].item
+        domain = question_domain(keys_of(item), lender)
+        case = case_of(item, offered(domain, lender, names))
+        episode = running[job.group] = Episode(
+            case, domain, services=shared, profile=settings.profile, max_turns=settings.max_turns, seed=job.seed
+        )
+        return episode
 
-    play(attempts, start, candidate, settings, lambda outcome: keep(_row(outcome, record), outcome.trajectory))
+    def judge(attempt: Attempt, trajectory: Trajectory) -> Row:
+        return _row(attempt, trajectory, running.pop(trajectory.group), record)
+
+    play_attempts(attempts, candidate, settings, start, judge, keep)
 
 
 def rescore_episode(row: Row, item: Item) -> Row:
-    """Return a row of an episode judged again by what was submitted and why it ended; lost rows stay as they are."""
-    if row.error:
-        return row
-    status: Status = row.status
+    """Return a row judged again by what was submitted; one without a submission stays as it is."""
     submission = row.detail.get("submission")
-    prediction = str(submission["answer"]) if isinstance(submission, Mapping) else None
-    if (prediction is None) == (status == "answered"):
-        raise HealthgymError(f"row {row.id}: status {status} does not go with the submission {submission!r}")
+    if row.status != "answered" or not isinstance(submission, Mapping):
+        return row
+    prediction, gold = str(submission["answer"]), gold_of(item)
+    return replace(row, score=float(prediction == gold), prediction=prediction, gold=gold)
+
+
+def _row(attempt: Attempt, trajectory: Trajectory, episode: Episode, searched: SearchRecord) -> Row:
+    item, submission = attempt.item, episode.submission
     gold = gold_of(item)
-    score = None if prediction is None else float(prediction == gold)
-    return replace(row, score=score, prediction=prediction, gold=gold)
-
-
-def _row(outcome: Outcome, searched: SearchRecord) -> Row:
-    attempt, item = outcome.attempt, outcome.attempt.item
-    common: dict[str, Any] = {
-        "id": item.id, "attempt": attempt.number, "cluster": item.cluster or item.id, "strata": item.strata,
-        "gold": gold_of(item), "seed": attempt.seed,
-    }  # fmt: skip
-    episode, trajectory = outcome.episode, outcome.trajectory
-    if episode is None or trajectory is None:
-        return Row(status=outcome.lost or "infra_error", error=outcome.error, **common)
-    submission = episode.submission
     prediction = None if submission is None else str(submission["answer"])
     return Row(
-        status=status_of(trajectory),
-        score=None if prediction is None else float(prediction == common["gold"]),
+        id=item.id,
+        attempt=attempt.number,
+        status=_status(trajectory),
+        score=None if prediction is None else float(prediction == gold),
+        cluster=item.cluster,
+        strata=item.strata,
         prediction=prediction,
-        output=last_words(trajectory),
-        tokens=trajectory.assistant_tokens if trajectory.completion_ids else None,
-        turns=trajectory.num_turns,
-        tool_calls=len(trajectory.tool_calls),
+        gold=gold,
+        seed=attempt.seed,
         detail={
-            "mode": "agentic", "stop_reason": trajectory.stop_reason, "submission": submission, "clipped": trajectory.clipped,
-            "tool_failures": trajectory.tool_failures, **_looked_up(episode), "search": searched.to_record(),
+            "mode": "agentic",
+            "stop_reason": trajectory.stop_reason,
+            "submission": submission,
+            "clipped": trajectory.clipped,
+            "tool_failures": trajectory.tool_failures,
+            **_looked_up(episode),
+            "search": searched.to_record(),
         },
-        **common,
-    )  # fmt: skip
+        **counted(trajectory),
+    )
+
+
+def _status(trajectory: Trajectory) -> Status:
+    """Return `answered` for an episode that was submitted, and what kept it from that for any other.
+
+    One without a submission is `refused` when its last prose refuses, `degenerate` when any of its prose is, `unparsed` when
+    three turns in a row held no call that ran, and `truncated` when a limit cut it short.
+    """
+    if trajectory.stop_reason == "submitted":
+        return "answered"
+    prose = prose_of(trajectory.messages)
+    if prose and is_refusal(prose[-1]):
+        return "refused"
+    if has_degenerated(trajectory):
+        return "degenerate"
+    return "unparsed" if trajectory.stop_reason == "parse_failure" else "truncated"
 
 
 def _looked_up(episode: Episode) -> dict[str, Any]:
