@@ -8,9 +8,9 @@ from hashlib import sha256
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from healthgym.diagnostics.text import is_degenerate, prose_of
 from healthgym.envs.prompts import PromptProfile
 from healthgym.errors import ConfigError
+from healthgym.evaluation.episodes import FINISHED, has_degenerated
 from healthgym.evaluation.statistics import Interval, cluster_bootstrap, pass_hat_k, wilson_interval
 from healthgym.rewards import RewardConfig
 from healthgym.rollout.collect import Job, Lost, collect
@@ -22,9 +22,6 @@ from healthgym.world import Services
 
 if TYPE_CHECKING:
     from healthgym.rollout.template import ChatTemplate
-
-FINISHED = ("submitted", "parse_failure")
-"""Stop reasons by which an episode ended itself; every other one cut it short."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +157,7 @@ def summarise(
 ) -> EvalResult:
     """Sum up finished episodes, in the order of tasks and seeds."""
     counts = {
-        "degenerate": sum(any(map(is_degenerate, prose_of(t.messages))) for t in trajectories),
+        "degenerate": sum(map(has_degenerated, trajectories)),
         "truncated": sum(t.stop_reason not in FINISHED for t in trajectories),
         "grader_error": grader_errors,
         "infra_error": infra_errors,
