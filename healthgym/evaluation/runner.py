@@ -53,6 +53,7 @@ def evaluate(
     services: Services | None = None,
     progress: Progress | None = None,
     restart: bool = False,
+    notes: Mapping[str, Any] | None = None,
 ) -> Evaluation:
     """Measure a candidate on a benchmark into a folder, which the same call continues after any interruption.
 
@@ -70,6 +71,7 @@ def evaluate(
         services: What episodes share.
         progress: Told as rows are made.
         restart: Set an earlier evaluation in the folder aside and begin anew.
+        notes: More to write into `run.json`, such as where the data was taken from; no part of what rows depend on.
 
     Raises:
         ConfigError: A setting cannot be used, the folder is in use, or its rows were made otherwise; names what differs.
@@ -84,7 +86,7 @@ def evaluate(
     identity = identity_of(benchmark, items, candidate, settings, seed=seed, services=services)
     folder = EvaluationFolder(out_dir)
     with folder.set_aside() if restart else folder.held():
-        folder.claim(identity)
+        folder.claim(identity, notes)
         run = _Run(benchmark, candidate, settings, folder, chosen, wanted, identity, progress)
         run.make_missing(services)
         return run.finish()
