@@ -32,7 +32,7 @@ _UNABLE = (
 )
 _DECLINES = re.compile(
     rf"\b(?:i|we)\s*(?:'ll\s+)?(?:(?:really|simply|must|also|therefore|still)\s+)?{_UNABLE}{_SOFTLY}\s*(?:with\s+)?"
-    rf"(?:{_DOING}\w*)\b(?!\s+but\b)"
+    rf"(?:{_DOING})\w*\b(?!\s+but\b)"
     r"|\b(?:i|we)\s+(?:must|have to|need to|will|'ll|am going to|respectfully|politely)\s+(?:respectfully\s+|politely\s+)?"
     r"(?:decline|refuse)\b"
     r"|\bi\s+(?:decline|refuse)\b"
