@@ -7,12 +7,13 @@ import pytest
 from made_up_questions import COPIED, Kept, candidate, decided, knowledge, lettered, passage
 
 from healthgym.errors import ConfigError, GraderError, NotRegistered
-from healthgym.evaluation.benchmark import Settings
-from healthgym.evaluation.benchmarks import question_episodes
+from healthgym.evaluation.benchmark import Settings, Source
+from healthgym.evaluation.benchmarks import load_benchmark, question_episodes
 from healthgym.evaluation.benchmarks.question_episodes import case_of, measure_as_episodes, prompt_of, rescore_episode
 from healthgym.evaluation.items import attempts_at
 from healthgym.evaluation.question_domain import offered, question_domain
 from healthgym.evaluation.rows import Row
+from healthgym.evaluation.runner import evaluate
 from healthgym.rollout.policy import TurnResult
 from healthgym.rollout.scripted import ScriptedPolicy, turn_index
 from healthgym.tasks import Call
@@ -24,7 +25,9 @@ AGENTIC = Settings(mode="agentic")
 def measured(items, script, *, settings=AGENTIC, services=None, attempts=None):
     kept = Kept()
     services = services or knowledge()
-    measure_as_episodes(attempts or attempts_at(items, 1), candidate(script), settings, services, kept, items=items)
+    measure_as_episodes(
+        attempts or attempts_at(items, 1), candidate(script), settings, services, kept, read=lambda: items
+    )
     return kept
 
 
@@ -256,3 +259,33 @@ def test_sampling_depends_on_the_attempt_and_not_on_its_neighbours():
     seeds.clear()
     measured(items, script, attempts=attempts_at(items[2:], 1))
     assert seeds["q2"] == alone["q2"] and alone["q1"] != alone["q2"]
+
+
+def test_the_suites_have_an_agentic_mode_whose_rows_pair_with_those_of_text_mode(tmp_path):
+    rows = [
+        {"id": f"medqa-us-test-{n}", "benchmark": "medqa_us_test", **lettered(n).content, "subset": "step1"}
+        for n in range(3)
+    ]
+    file = tmp_path / "medqa_us_test.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    benchmark = load_benchmark("medqa", Source(path=file, options={"audited": True}))
+    assert benchmark.modes == ("text", "agentic")
+    letters = iter("ABC")
+    candidates = {
+        "text": candidate(lambda request: "The answer is B."),
+        "agentic": candidate(lambda request: [Call("submit_answer", answer=next(letters))]),
+    }
+    services = knowledge(
+        passage("copy", "Which of these is fact number 1? The second is the right one, as all of us know.")
+    )
+    found = {
+        mode: evaluate(
+            benchmark, one, Settings(mode=mode, options={"reading": "generate"}), tmp_path / mode, services=services
+        )
+        for mode, one in candidates.items()
+    }
+    assert found["agentic"].record["score"] == pytest.approx(1 / 3)
+    assert [row.key for row in found["text"].rows] == [row.key for row in found["agentic"].rows]
+    assert found["agentic"].record["details"]["search"]["audited"] is True
+    again = [benchmark.rescore(row, item) for row, item in zip(found["agentic"].rows, benchmark.items(), strict=True)]
+    assert again == list(found["agentic"].rows)

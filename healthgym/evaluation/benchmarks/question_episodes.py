@@ -1,6 +1,6 @@
 """Multiple-choice questions played as episodes: look things up in a knowledge base, then submit one option's key."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -86,7 +86,7 @@ def measure_as_episodes(
     services: Services | None,
     keep: Keep,
     *,
-    items: Sequence[Item] | None = None,
+    read: Callable[[], Sequence[Item]] | None = None,
 ) -> None:
     """Play every attempt as an episode and keep one row for each.
 
@@ -99,7 +99,7 @@ def measure_as_episodes(
         settings: Budgets; `options` as in OPTIONS.
         services: Holds the knowledge base.
         keep: Takes rows and trajectories.
-        items: Every item of the benchmark; those of the attempts when None.
+        read: Returns every item of the benchmark; those of the attempts are compared when None.
 
     Raises:
         ConfigError: There is no knowledge base, or a setting cannot be used.
@@ -107,8 +107,8 @@ def measure_as_episodes(
     lender = str(settings.options.get("tools_of", LENDER))
     chosen = settings.options.get("tools")
     names = [name.strip() for name in chosen.split(",")] if isinstance(chosen, str) else chosen
-    searched = items if items is not None else list({attempt.item.id: attempt.item for attempt in attempts}.values())
-    search, record = clean_search(_knowledge_base(services, settings), searched, audited=_is_audited(settings))
+    items = list({attempt.item.id: attempt.item for attempt in attempts}.values()) if read is None else read()
+    search, record = clean_search(_knowledge_base(services, settings), items, audited=_is_audited(settings))
     shared = replace(services or Services(), retriever=search)
 
     running: dict[int, Episode] = {}
@@ -128,6 +128,13 @@ def measure_as_episodes(
     play_attempts(attempts, candidate, settings, start, judge, keep)
 
 
+def searched(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return what the episodes among some rows searched: index, passages, and how many were excluded; empty for none."""
+    found = (row.detail["search"] for row in rows if "search" in row.detail)
+    first = next(found, None)
+    return {} if first is None else {"search": first}
+
+
 def rescore_episode(row: Row, item: Item) -> Row:
     """Return a row judged again by what was submitted; one without a submission stays as it is."""
     submission = row.detail.get("submission")
@@ -137,7 +144,7 @@ def rescore_episode(row: Row, item: Item) -> Row:
     return replace(row, score=float(prediction == gold), prediction=prediction, gold=gold)
 
 
-def _row(attempt: Attempt, trajectory: Trajectory, episode: Episode, searched: SearchRecord) -> Row:
+def _row(attempt: Attempt, trajectory: Trajectory, episode: Episode, search: SearchRecord) -> Row:
     item, submission = attempt.item, episode.submission
     gold = gold_of(item)
     prediction = None if submission is None else str(submission["answer"])
@@ -158,7 +165,7 @@ def _row(attempt: Attempt, trajectory: Trajectory, episode: Episode, searched: S
             "clipped": trajectory.clipped,
             "tool_failures": trajectory.tool_failures,
             **_looked_up(episode),
-            "search": searched.to_record(),
+            "search": search.to_record(),
         },
         **counted(trajectory),
     )
