@@ -57,6 +57,9 @@ def evaluate(
     ] = None,
     in_flight: Annotated[int | None, typer.Option("--in-flight", min=1, help="Attempts that advance together.")] = None,
     base: Annotated[str | None, typer.Option("--base", help="Base model of an adapter.")] = None,
+    dtype: Annotated[
+        str | None, typer.Option("--dtype", help="Of a local model: float32 or bfloat16; by the device when absent.")
+    ] = None,
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Set an earlier evaluation in the folder aside.")] = False,
     list_only: Annotated[
@@ -84,7 +87,13 @@ def evaluate(
     candidate = open_candidate(
         engine,
         checkpoint,
-        {**sampling, "base": base, "endpoint": endpoint, "max_rows": in_flight if engine == "transformers" else None},
+        {
+            **sampling,
+            "base": base,
+            "endpoint": endpoint,
+            "dtype": dtype,
+            "max_rows": in_flight if engine == "transformers" else None,
+        },
     )
     records = []
     try:

@@ -22,8 +22,9 @@ CPU_BATCH_TOKENS, BATCH_TOKENS = 1024, 16384
 """Tokens of one forward pass, padding included: larger passes are no faster on a CPU."""
 MAX_LOGITS = 2**26
 """Most logits of one forward pass: bounds the memory of the head's output."""
-HEAD_ROWS = 16384
-"""Rows of a head in half precision that are widened to float32 at a time."""
+MAX_WIDENED = 2**28
+"""Most weights of a head in half precision that are kept in float32 for the length of a call; of a larger one a part at a time
+is widened in every pass."""
 TOLERANCE = {torch.float32: 1e-3, torch.float64: 1e-6}
 """In nats, by which both ways of computing may differ in the trial; 0.15 in half precision."""
 
@@ -78,13 +79,13 @@ class TransformersLikelihoods:
         """
         for request in requests:
             self._check(request)
-        with _evaluating(self.model):
+        with _evaluating(self.model), _Head(self.head) as head:
             if self._shares is None and any(len(one) > 1 for request in requests for one in request.continuations):
-                self._shares = self._tried_sharing()
+                self._shares = self._tried_sharing(head)
             together = [request for request in requests if self._runs_together(request)]
             apart = [request for request in requests if not self._runs_together(request)]
-            self._run([[_side_by_side(request)] for request in together], on_done)
-            self._run([_one_by_one(request) for request in apart], on_done)
+            self._run(head, [[_side_by_side(request)] for request in together], on_done)
+            self._run(head, [_one_by_one(request) for request in apart], on_done)
 
     def _check(self, request: Options) -> None:
         if not len(request.prompt_ids) or not request.continuations or not all(map(len, request.continuations)):
@@ -99,26 +100,26 @@ class TransformersLikelihoods:
         length = len(request.prompt_ids) + sum(len(one) - 1 for one in request.continuations)
         return bool(self._shares) and (self._span is None or length <= self._span)
 
-    def _tried_sharing(self) -> bool:
+    def _tried_sharing(self, head: "_Head") -> bool:
         """Say whether the model respects masks and positions: a long first branch must not move the second."""
         vocabulary = self.head.weight.shape[0]
         tokens = [int(token) for token in np.random.default_rng(0).integers(0, vocabulary, 80)]
         trial = Options(0, tokens[:32], (tokens[32:64], tokens[64:]))
         found: list[OptionScores] = []
         try:
-            self._run([[_side_by_side(trial)]], found.append)
+            self._run(head, [[_side_by_side(trial)]], found.append)
         except (ValueError, TypeError, RuntimeError):  # the model takes no mask by query and key
             return False
-        self._run([_one_by_one(trial)], found.append)
+        self._run(head, [_one_by_one(trial)], found.append)
         first, second = (np.array(scores.logprobs) for scores in found)
         return bool(np.abs(first - second).max() <= TOLERANCE.get(self.model.dtype, 0.15))
 
-    def _run(self, requests: list[list[_Sequence]], on_done: Callable[[OptionScores], None]) -> None:
+    def _run(self, head: "_Head", requests: list[list[_Sequence]], on_done: Callable[[OptionScores], None]) -> None:
         """Run the sequences of each request and hand over its scores once all of them are known."""
         missing = {sequences[0].key: len(sequences) for sequences in requests}
         sums: dict[int, dict[int, tuple[float, bool]]] = {key: {} for key in missing}
         for batch in self._batches([sequence for sequences in requests for sequence in sequences]):
-            for sequence, (logps, greedy) in zip(batch, self._forward(batch), strict=True):
+            for sequence, (logps, greedy) in zip(batch, self._forward(batch, head), strict=True):
                 known = sums[sequence.key]
                 for owner, logp, best in zip(sequence.owners, logps, greedy, strict=True):
                     before, all_best = known.get(owner, (0.0, True))
@@ -144,7 +145,7 @@ class TransformersLikelihoods:
         if batch:
             yield batch
 
-    def _forward(self, batch: list[_Sequence]) -> list[tuple[list[float], list[bool]]]:
+    def _forward(self, batch: list[_Sequence], head: "_Head") -> list[tuple[list[float], list[bool]]]:
         """Return for each sequence the log-probability of each token asked for and whether it is the likeliest."""
         width = len(batch[0].ids)
         ids, positions = np.zeros((len(batch), width), np.int64), np.zeros((len(batch), width), np.int64)
@@ -162,8 +163,8 @@ class TransformersLikelihoods:
         places = torch.tensor([row * width + at for row, one in enumerate(batch) for at, _ in one.reads], device=device)
         targets = torch.tensor([token for one in batch for _, token in one.reads], device=device)
         different, inverse = torch.unique(places, return_inverse=True)
-        with _head_only_at(self.head, different):
-            logits = self.model(**words).logits.reshape(len(different), -1).float()
+        head.places = different
+        logits = self.model(**words).logits.reshape(len(different), -1).float()
         logps = logits[inverse, targets] - logits.logsumexp(-1)[inverse]
         greedy = logits.argmax(-1)[inverse] == targets
         counts = [len(one.reads) for one in batch]
@@ -231,32 +232,38 @@ def _mask(branch: Tensor, dtype: torch.dtype) -> Tensor:
     return mask.masked_fill_(~allowed, torch.finfo(dtype).min)[:, None]
 
 
-@contextmanager
-def _head_only_at(head: Any, places: Tensor) -> Iterator[None]:
-    """Let the output head see only some places of the (B * T) flattened hidden states; its output is (1, N, V).
+class _Head:
+    """The output head, run at some places of the (B * T) flattened hidden states only; its output is (1, N, V).
 
     A plain head in half precision computes in float32: with 8 bits of mantissa options would tie that differ.
     """
-    before = head.forward
-    sharp = type(head) is torch.nn.Linear and head.weight.dtype in (torch.bfloat16, torch.float16)
 
-    def forward(hidden: Tensor) -> Tensor:
-        kept = hidden.reshape(-1, hidden.shape[-1])[places][None]
-        if not sharp or "forward" in changed:
-            return before(kept)
-        parts = [torch.nn.functional.linear(kept.float(), piece.float()) for piece in head.weight.split(HEAD_ROWS)]
-        logits = torch.cat(parts, -1)
-        return logits if head.bias is None else logits + head.bias.float()
+    def __init__(self, head: Any) -> None:
+        self.head, self.places = head, torch.tensor(0)
+        self.before = head.forward
+        # Whoever put a forward of its own in the head's place before, such as offloading, is called as it is.
+        self.was_patched = "forward" in vars(head)
+        half = type(head) is torch.nn.Linear and head.weight.dtype in (torch.bfloat16, torch.float16)
+        self.sharpens = half and not self.was_patched
+        self.wide = head.weight.float() if self.sharpens and head.weight.numel() <= MAX_WIDENED else None
 
-    changed = dict(vars(head))  # whoever replaced the head's forward before, such as offloading, is kept in the chain
-    head.forward = forward
-    try:
-        yield
-    finally:
-        if "forward" in changed:
-            head.forward = before
+    def __enter__(self) -> "_Head":
+        self.head.forward = self.forward
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self.was_patched:
+            self.head.forward = self.before
         else:
-            del head.forward
+            del self.head.forward
+
+    def forward(self, hidden: Tensor) -> Tensor:
+        kept = hidden.reshape(-1, hidden.shape[-1])[self.places][None]
+        if not self.sharpens:
+            return self.before(kept)
+        parts = [self.wide] if self.wide is not None else [part.float() for part in self.head.weight.split(2**14)]
+        logits = torch.cat([torch.nn.functional.linear(kept.float(), part) for part in parts], -1)
+        return logits if self.head.bias is None else logits + self.head.bias.float()
 
 
 @contextmanager
