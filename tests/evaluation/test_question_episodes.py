@@ -10,10 +10,12 @@ from healthgym.errors import ConfigError, GraderError, NotRegistered
 from healthgym.evaluation.benchmark import Settings, Source
 from healthgym.evaluation.benchmarks import load_benchmark, question_episodes
 from healthgym.evaluation.benchmarks.question_episodes import case_of, measure_as_episodes, prompt_of, rescore_episode
+from healthgym.evaluation.comparison import compare_evaluations
 from healthgym.evaluation.items import attempts_at
 from healthgym.evaluation.question_domain import offered, question_domain
 from healthgym.evaluation.rows import Row
 from healthgym.evaluation.runner import evaluate
+from healthgym.evaluation.stored import Stored
 from healthgym.rollout.policy import TurnResult
 from healthgym.rollout.scripted import ScriptedPolicy, turn_index
 from healthgym.tasks import Call
@@ -195,7 +197,9 @@ def test_what_is_lost_is_told_and_the_others_go_on(monkeypatch):
     items = [lettered(number) for number in range(3)]
     measure_as_episodes(attempts_at(items, 1), replace(answer, policy=broken), AGENTIC, knowledge(), kept)
     rows = kept.by_id()
-    assert [rows[f"q{n}"].status for n in range(3)] == ["infra_error", "grader_error", "answered"]
+    assert [(rows[f"q{n}"].status, rows[f"q{n}"].gold) for n in range(3)] == [
+        ("infra_error", "B"), ("grader_error", "B"), ("answered", "B"),
+    ]  # fmt: skip
     assert "server gone" in rows["q0"].error and "cannot judge" in rows["q1"].error
 
 
@@ -284,8 +288,10 @@ def test_the_suites_have_an_agentic_mode_whose_rows_pair_with_those_of_text_mode
         )
         for mode, one in candidates.items()
     }
-    assert found["agentic"].record["score"] == pytest.approx(1 / 3)
+    assert found["text"].record["score"] == 1.0 and found["agentic"].record["score"] == pytest.approx(1 / 3)
     assert [row.key for row in found["text"].rows] == [row.key for row in found["agentic"].rows]
     assert found["agentic"].record["details"]["search"]["audited"] is True
     again = [benchmark.rescore(row, item) for row, item in zip(found["agentic"].rows, benchmark.items(), strict=True)]
     assert again == list(found["agentic"].rows)
+    (gap,) = compare_evaluations([Stored.load(tmp_path / "text")], [[Stored.load(tmp_path / "agentic")]])
+    assert (gap.everything.n, gap.everything.first, gap.everything.difference) == (3, 1.0, pytest.approx(-2 / 3))

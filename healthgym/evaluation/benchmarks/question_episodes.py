@@ -125,7 +125,11 @@ def measure_as_episodes(
     def judge(attempt: Attempt, trajectory: Trajectory) -> Row:
         return _row(attempt, trajectory, running.pop(trajectory.group), record)
 
-    play_attempts(attempts, candidate, settings, start, judge, keep)
+    def with_gold(row: Row, trajectory: Trajectory | None = None, /) -> None:
+        keep(row if row.gold is not None else replace(row, gold=golds[row.id]), trajectory)
+
+    golds = {attempt.item.id: gold_of(attempt.item) for attempt in attempts}
+    play_attempts(attempts, candidate, settings, start, judge, with_gold)
 
 
 def searched(rows: Sequence[Row]) -> dict[str, Any]:
