@@ -1,8 +1,10 @@
 """A domain made for questions from outside: another domain's look-up tools, and a submit tool that takes an option's key."""
 
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from hashlib import sha256
 from typing import Any, Literal
 
 from healthgym.errors import ConfigError, nearest
@@ -65,6 +67,12 @@ def offered(domain: Domain, lender: str, chosen: Sequence[str] | None = None) ->
         if name not in domain.tools:
             raise ConfigError(f"No tool {name!r} to offer.{nearest(name, domain.tools)}")
     return (*(name for name in names if name != SUBMIT), SUBMIT)
+
+
+def tools_digest(domain: Domain, permitted: Mapping[str, ToolSpec]) -> str:
+    """Return a digest of what an agent is told: the guideline and the schemas of its tools, 32 hex digits."""
+    told = [domain.guideline, *(spec.schema for spec in permitted.values())]
+    return sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:32]
 
 
 def _lent(source: Domain) -> tuple[Callable[..., Any] | type[Toolkit], ...]:

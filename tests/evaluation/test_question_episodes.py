@@ -229,6 +229,8 @@ def test_only_offered_tools_can_be_called():
     ]
     row = measured([lettered(0)], lambda request: turns[turn_index(request)], settings=settings).by_id()["q0"]
     assert row.detail["queries"] == [] and row.detail["tool_failures"] == 1
+    usual = measured([lettered(0)], lambda request: [Call("submit_answer", answer="B")]).by_id()["q0"]
+    assert len(row.detail["tools"]) == 32 and row.detail["tools"] != usual.detail["tools"]
 
 
 def test_another_domain_may_lend_its_tools():

@@ -9,10 +9,10 @@ from healthgym.envs.episode import Episode
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Keep, Settings
 from healthgym.evaluation.candidate import Candidate
-from healthgym.evaluation.clean_search import SearchRecord, clean_search
+from healthgym.evaluation.clean_search import clean_search
 from healthgym.evaluation.episodes import counted, has_degenerated, play_attempts
 from healthgym.evaluation.items import Attempt, Item
-from healthgym.evaluation.question_domain import BUDGET, LENDER, NAME, SUBMIT, offered, question_domain
+from healthgym.evaluation.question_domain import BUDGET, LENDER, NAME, SUBMIT, offered, question_domain, tools_digest
 from healthgym.evaluation.refusals import is_refusal
 from healthgym.evaluation.rows import Row, Status
 from healthgym.retrieval.builtin import builtin_retriever
@@ -123,7 +123,9 @@ def measure_as_episodes(
         return episode
 
     def judge(attempt: Attempt, trajectory: Trajectory) -> Row:
-        return _row(attempt, trajectory, running.pop(trajectory.group), record)
+        episode = running.pop(trajectory.group)
+        used = {"search": record.to_record(), "tools": tools_digest(episode.domain, episode.permitted)}
+        return _row(attempt, trajectory, episode, used)
 
     def with_gold(row: Row, trajectory: Trajectory | None = None, /) -> None:
         keep(row if row.gold is not None else replace(row, gold=golds[row.id]), trajectory)
@@ -133,10 +135,11 @@ def measure_as_episodes(
 
 
 def searched(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return what the episodes among some rows searched: index, passages, and how many were excluded; empty for none."""
-    found = (row.detail["search"] for row in rows if "search" in row.detail)
-    first = next(found, None)
-    return {} if first is None else {"search": first}
+    """Return what the episodes among some rows searched, and digests of the tools they had; empty for none."""
+    played = [row.detail for row in rows if "search" in row.detail]
+    if not played:
+        return {}
+    return {"search": played[0]["search"], "tools": sorted({detail["tools"] for detail in played})}
 
 
 def rescore_episode(row: Row, item: Item) -> Row:
@@ -148,7 +151,7 @@ def rescore_episode(row: Row, item: Item) -> Row:
     return replace(row, score=float(prediction == gold), prediction=prediction, gold=gold)
 
 
-def _row(attempt: Attempt, trajectory: Trajectory, episode: Episode, search: SearchRecord) -> Row:
+def _row(attempt: Attempt, trajectory: Trajectory, episode: Episode, used: Mapping[str, Any]) -> Row:
     item, submission = attempt.item, episode.submission
     gold = gold_of(item)
     prediction = None if submission is None else str(submission["answer"])
@@ -169,7 +172,7 @@ def _row(attempt: Attempt, trajectory: Trajectory, episode: Episode, search: Sea
             "clipped": trajectory.clipped,
             "tool_failures": trajectory.tool_failures,
             **_looked_up(episode),
-            "search": search.to_record(),
+            **used,
         },
         **counted(trajectory),
     )
