@@ -67,12 +67,14 @@ def extract(text: str, options: Mapping[str, str]) -> tuple[str | None, str]:
         return None, "empty"
     reader = _reader(tuple(options.items()))
     lines = clean.split("\n")
-    labelled, begun = Counter(reader.labelled(clean)), Counter(reader.begun(lines))
+    begun = list(reader.begun(lines))
+    labelled = Counter(reader.labelled(clean)) + Counter(label for label, whole in begun if not whole)
+    begins = {label for label, _ in begun}
     stated, alone = Counter(reader.stated(clean)), _unlisted(Counter(reader.alone(lines)), options)
     claims = {
         "stated": stated + alone if stated else stated,
         "alone": alone,
-        "labelled": _less(begun, min(labelled[label] for label in options)),
+        "labelled": Counter({label: n for label, n in _unlisted(labelled, options).items() if label in begins}),
         "text": _unlisted(Counter(reader.texts(lines)), options),
     }
     for rule, found in claims.items():
@@ -115,7 +117,9 @@ class _Reader:
             rf"{re.escape(label)}[)\].:]{{0,2}}[ \n]?[-–:]?[ \n]?{re.escape(text)}(?!\w)"
             for label, text in sorted(folded.items(), key=lambda pair: -len(pair[1]))
         )
-        self._labelled = re.compile(rf"(?<!\w)(?i:{pairs})")
+        self._labelled = re.compile(
+            rf"(?<!\w)(?i:(?:{pairs})(?! (?:is|are|was|would be) (?:not|wrong|incorrect|false)))"
+        )
         self._begun = re.compile(rf"[(\[]?({capital})[)\].:]{{0,2}}(?: ?[-–:])? ?(.*)")
         lead = r"(?:(?:final )?(?:option|choice|answer|letter) )?"
         self._alone = re.compile(rf"(?i:{lead})[(\[\"'“]{{0,2}}({capital}|(?i:{words}))[)\]\"'”.:,;!]{{0,3}}", re.I)
@@ -177,13 +181,13 @@ class _Reader:
                 yield self.by_fold[match[1].casefold()]
 
     def labelled(self, text: str) -> Iterator[str]:
-        """Yield the label of every place where a label stands before the text of its option."""
+        """Yield the label of every place where a label stands before the text of its option, unless that is called wrong."""
         for match in self._labelled.finditer(text):
             found = match[0].casefold()
             yield next(label for label in self.options if found.startswith(label.casefold()))
 
-    def begun(self, lines: Sequence[str]) -> Iterator[str]:
-        """Yield the label of every line that begins with a label and its option's text, or with the start of that text."""
+    def begun(self, lines: Sequence[str]) -> Iterator[tuple[str, bool]]:
+        """Yield (label, whether whole) of every line that begins with a label and its option's text, or that text's start."""
         for line in lines:
             if not (match := self._begun.match(line)) or not match[2]:
                 continue
@@ -191,7 +195,7 @@ class _Reader:
             text = self.text[label]
             whole = rest.startswith(text) and not rest[len(text) : len(text) + 1].isalnum()
             if whole or (len(rest) >= 8 and text.startswith(rest.rstrip(" .…"))):
-                yield label
+                yield label, whole
 
     def texts(self, lines: Sequence[str]) -> Iterator[str]:
         """Yield the label of every line that is an option's text."""
@@ -233,8 +237,5 @@ def _cleaned(text: str) -> str:
 
 def _unlisted(found: Counter[str], options: Mapping[str, str]) -> Counter[str]:
     """Return counts without complete lists: as often as every option occurs, one of each is taken away."""
-    return _less(found, min(found[label] for label in options))
-
-
-def _less(found: Counter[str], lists: int) -> Counter[str]:
+    lists = min(found[label] for label in options)
     return Counter({label: count - lists for label, count in found.items() if count > lists})

@@ -11,7 +11,7 @@ from healthgym.evaluation.benchmark import Keep, Settings
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.closed_set import answer_part
 from healthgym.evaluation.items import Attempt, Item
-from healthgym.evaluation.refusals import is_refusal
+from healthgym.evaluation.refusals import only_declines
 from healthgym.evaluation.rows import Row, Status
 
 Messages = list[dict[str, Any]]
@@ -42,7 +42,7 @@ def unusable(output: str, clipped: bool) -> Status | None:
         return "degenerate"
     if not answer:
         return "truncated" if clipped else "unparsed"
-    if is_refusal(answer):
+    if only_declines(answer):
         return "refused"
     return "truncated" if clipped else None
 

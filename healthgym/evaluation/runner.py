@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError, HealthgymError, RunStopped, nearest
-from healthgym.evaluation.benchmark import Benchmark, Settings
+from healthgym.evaluation.benchmark import Benchmark, Detailed, Settings
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.folder import IDENTITY, EvaluationFolder
 from healthgym.evaluation.identity import differences, identity_of, machine
@@ -208,6 +208,7 @@ class _Run:
             "index": self.identity["index"],
             "healthgym": self.identity["healthgym"],
             "seconds": round(before + time.monotonic() - self.started, 3),
+            **({"details": self.benchmark.details(self._asked_for())} if isinstance(self.benchmark, Detailed) else {}),
         }
 
     def _keep(self, row: Row, trajectory: Trajectory | None = None, /) -> None:
