@@ -3,17 +3,23 @@
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import ceil, comb, sqrt
+from math import ceil, comb, fsum, sqrt
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 Interval = tuple[float, float]
+Array = NDArray[Any]
+_DRAWS_AT_ONCE = 4_000_000
+"""Cluster draws held in memory together: about 100 MB."""
 
 
-def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> Interval:
+def wilson_interval(successes: float, n: int, confidence: float = 0.95) -> Interval:
     """Return Wilson's score interval of a success rate; (0, 1) when nothing was measured.
+
+    Successes may be a fraction, as the sum of scores in [0, 1] is: the interval is then wider than it need be.
 
     Source: Wilson, J Am Stat Assoc 1927;22:209-212.
 
@@ -40,17 +46,21 @@ def cluster_bootstrap(
     *,
     resamples: int = 2000,
     confidence: float = 0.95,
+    method: Literal["percentile", "bca"] = "percentile",
     seed: int = 0,
 ) -> Interval:
-    """Return the percentile interval of a mean whose values are alike within clusters (patients, tasks, questions).
+    """Return the bootstrap interval of a mean whose values are alike within clusters (patients, tasks, questions).
 
-    Whole clusters are drawn with replacement, and the mean is taken over all their values.
+    Whole clusters are drawn with replacement, and the mean is taken over all their values. With a single cluster, or
+    values that are all equal, every draw is the same and the interval has no width.
 
     Args:
         values: One number per row.
         clusters: The cluster of each row.
         resamples: Number of draws.
         confidence: Coverage of the interval.
+        method: percentile takes the draws' quantiles as they are; bca corrects them for bias and skewness, the latter
+            by leaving out one cluster at a time. Source: Efron, J Am Stat Assoc 1987;82:171-185.
         seed: Seed of the draws; the same seed gives the same interval.
 
     Raises:
@@ -64,12 +74,48 @@ def cluster_bootstrap(
     grouped: dict[Hashable, list[float]] = defaultdict(list)
     for value, cluster in zip(values, clusters, strict=True):
         grouped[cluster].append(float(value))
-    sums = np.array([sum(group) for group in grouped.values()])
+    sums = np.array([fsum(group) for group in grouped.values()])
     sizes = np.array([len(group) for group in grouped.values()])
-    drawn = np.random.default_rng(seed).integers(len(sums), size=(resamples, len(sums)))
-    means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-    tail = (1 - confidence) / 2
-    return float(np.quantile(means, tail)), float(np.quantile(means, 1 - tail))
+    means = _resampled_means(sums, sizes, resamples, seed)
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if method == "bca":
+        tails = _bca_tails(sums, sizes, means, tails)
+    low, high = np.quantile(means, tails)
+    return float(low), float(high)
+
+
+def _resampled_means(sums: Array, sizes: Array, resamples: int, seed: int) -> Array:
+    """Return the (resamples,) means over clusters drawn with replacement, in blocks that bound the memory.
+
+    Where few clusters differ, as with scores of 0 and 1, how often each kind is drawn is drawn at once.
+    """
+    rng, count = np.random.default_rng(seed), len(sums)
+    kinds, times = np.unique(np.stack([sums, sizes], axis=1), axis=0, return_counts=True)
+    if 8 * len(kinds) <= count:
+        drawn = rng.multinomial(count, times / count, size=resamples)
+        return (drawn @ kinds[:, 0]) / (drawn @ kinds[:, 1])
+    block = max(1, _DRAWS_AT_ONCE // count)
+    means = np.empty(resamples)
+    for start in range(0, resamples, block):
+        drawn = rng.integers(count, size=(min(block, resamples - start), count))
+        means[start : start + block] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    return means
+
+
+def _bca_tails(sums: Array, sizes: Array, means: Array, tails: Array) -> Array:
+    """Return the quantiles to take instead of `tails`; `tails` themselves where the draws say nothing of the bias."""
+    mean = sums.sum() / sizes.sum()
+    below = ((means < mean).mean() + (means <= mean).mean()) / 2  # draws equal to the mean count half
+    if len(sums) < 2 or not 0 < below < 1 or np.ptp(means) < 1e-12:
+        return tails
+    without = (sums.sum() - sums) / (sizes.sum() - sizes)
+    skew = without.mean() - without
+    squares = (skew**2).sum()
+    acceleration = (skew**3).sum() / (6 * squares**1.5) if squares > 0 else 0.0
+    normal = NormalDist()
+    bias = normal.inv_cdf(float(below))
+    shifted = [bias + normal.inv_cdf(float(tail)) for tail in tails]
+    return np.array([normal.cdf(bias + z / (1 - acceleration * z)) for z in shifted])
 
 
 @dataclass(frozen=True, kw_only=True)
