@@ -46,7 +46,9 @@ def canonical(kind: str, unit: str, value: Any, given_unit: str = "") -> float |
         match = _TIME.fullmatch(str(value).strip())
         return f"{match[1]} {match[2]}" if match else WRONG
     if kind == "code":
-        return (_plain_number(value) if isinstance(value, float) else str(value)).strip().upper().replace(".", "") or WRONG
+        return (_plain_number(value) if isinstance(value, float) else str(value)).strip().upper().replace(
+            ".", ""
+        ) or WRONG
     return " ".join(str(value).split()).casefold() or WRONG
 
 

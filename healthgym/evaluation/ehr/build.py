@@ -135,9 +135,7 @@ def _commonest(counts: Counter[Value]) -> Value:
     return max(measured, key=lambda answer: (measured[answer], str(answer))) if measured else None
 
 
-def _by_patient(
-    store: Store, templates: Iterable[Template], seed: int
-) -> Iterable[tuple[str, list[Asked]]]:
+def _by_patient(store: Store, templates: Iterable[Template], seed: int) -> Iterable[tuple[str, list[Asked]]]:
     """Yield each patient with all questions asked about them, so that one patient's rows are held at a time."""
     by_patient: dict[str, list[Asked]] = {patient: [] for patient in store.patients}
     units: dict[str, list[dict[str, Any]]] = {}

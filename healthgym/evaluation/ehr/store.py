@@ -151,9 +151,7 @@ def _listed(owners: Sequence[str], table: Table) -> str:
     return ", ".join("'" + owner.replace("'", "''") + "'" for owner in owners)
 
 
-def _repeated(
-    connection: sqlite3.Connection, table: Table, file: Path, batch: Sequence[tuple[Any, ...]]
-) -> str:
+def _repeated(connection: sqlite3.Connection, table: Table, file: Path, batch: Sequence[tuple[Any, ...]]) -> str:
     """Say which key stands twice or is empty."""
     place = list(table.columns).index(table.key)
     seen: set[Any] = set()

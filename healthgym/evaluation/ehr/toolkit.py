@@ -56,7 +56,9 @@ class EhrToolkit(Toolkit):
                 f"SELECT {column} FROM {shape.name} WHERE {column} IS NOT NULL GROUP BY {column} ORDER BY count(*) DESC, 1"
             )
             values = [str(row[0])[:40] for row in found.fetchmany(3)]
-            lines.append(f"{column} ({kind}), such as {', '.join(values)}" if values else f"{column} ({kind}), all empty")
+            lines.append(
+                f"{column} ({kind}), such as {', '.join(values)}" if values else f"{column} ({kind}), all empty"
+            )
         return "\n".join(lines)
 
     @tool()
@@ -96,7 +98,9 @@ class EhrToolkit(Toolkit):
                 values.append(bound)
         condition = f" WHERE {' AND '.join(where)}" if where else ""
         if aggregate != "rows":
-            return run_query(self._database, f"SELECT {_summed(aggregate, shown[0])} FROM {shape.name}{condition}", values)
+            return run_query(
+                self._database, f"SELECT {_summed(aggregate, shown[0])} FROM {shape.name}{condition}", values
+            )
         by = self._column(shape, order_by) if order_by else shape.time or shape.key
         order = f" ORDER BY {by}{' DESC' if descending else ''}, {shape.key} LIMIT {limit}"
         return run_query(self._database, f"SELECT {', '.join(shown)} FROM {shape.name}{condition}{order}", values)

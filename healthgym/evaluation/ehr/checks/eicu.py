@@ -58,9 +58,7 @@ def first_norepinephrine(rows: PatientRows, fields: Fields) -> Value:
 
 def highest_norepinephrine(rows: PatientRows, fields: Fields) -> Value:
     rates = [
-        plain_number(row["drugrate"])
-        for row in _running(rows, fields)
-        if row["drugname"] == "Norepinephrine (mcg/min)"
+        plain_number(row["drugrate"]) for row in _running(rows, fields) if row["drugname"] == "Norepinephrine (mcg/min)"
     ]
     return max((rate for rate in rates if rate is not None), default=None)
 
@@ -69,7 +67,9 @@ def urine_output(rows: PatientRows, fields: Fields) -> Value:
     amounts = [
         row["cellvaluenumeric"]
         for row in _window(rows, fields, "intakeoutput", "intakeoutputoffset")
-        if row["celllabel"] in URINE and "Output (ml)" in (row["cellpath"] or "") and row["cellvaluenumeric"] is not None
+        if row["celllabel"] in URINE
+        and "Output (ml)" in (row["cellpath"] or "")
+        and row["cellvaluenumeric"] is not None
     ]
     return sum(amounts) if amounts else None
 

@@ -55,9 +55,7 @@ def discharge_location(rows: PatientRows, fields: Fields) -> Value:
 
 def primary_diagnosis(rows: PatientRows, fields: Fields) -> Value:
     codes = [
-        row["icd9_code"]
-        for row in rows["diagnoses_icd"]
-        if row["hadm_id"] == fields["hadm_id"] and row["seq_num"] == 1
+        row["icd9_code"] for row in rows["diagnoses_icd"] if row["hadm_id"] == fields["hadm_id"] and row["seq_num"] == 1
     ]
     return codes[0] if codes else None
 

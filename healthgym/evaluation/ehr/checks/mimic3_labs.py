@@ -14,7 +14,9 @@ def lab_rows(rows: PatientRows, item: int, start: str, end: str, *, closed: bool
     found = [
         row
         for row in rows["labevents"]
-        if row["itemid"] == item and row["valuenum"] is not None and is_within(row["charttime"], start, end, closed=closed)
+        if row["itemid"] == item
+        and row["valuenum"] is not None
+        and is_within(row["charttime"], start, end, closed=closed)
     ]
     return sorted(found, key=lambda row: (moment(row["charttime"]), row["row_id"]))
 

@@ -84,6 +84,5 @@ def _points(value: float, bounds: Sequence[float], *, strict: bool = False) -> i
 
 
 CHECKS = {
-    check.__name__: check
-    for check in (sofa_coagulation, sofa_liver, sofa_renal, sofa_cardiovascular, gcs_minimum)
+    check.__name__: check for check in (sofa_coagulation, sofa_liver, sofa_renal, sofa_cardiovascular, gcs_minimum)
 }

@@ -35,15 +35,20 @@ def urine_output(rows: PatientRows, fields: Fields) -> Value:
 
 def vasopressor_hours(rows: PatientRows, fields: Fields) -> Value:
     running = (
-        row for row in rows["inputevents_mv"] if row["itemid"] in VASOPRESSORS and row["rate"] is not None and row["rate"] > 0
+        row
+        for row in rows["inputevents_mv"]
+        if row["itemid"] in VASOPRESSORS and row["rate"] is not None and row["rate"] > 0
     )
     return covered_seconds(_spans(running, fields)) / 3600
 
 
 def ventilation_hours(rows: PatientRows, fields: Fields) -> Value:
-    return covered_seconds(
-        _spans((row for row in rows["procedureevents_mv"] if row["itemid"] == INVASIVE_VENTILATION), fields)
-    ) / 3600
+    return (
+        covered_seconds(
+            _spans((row for row in rows["procedureevents_mv"] if row["itemid"] == INVASIVE_VENTILATION), fields)
+        )
+        / 3600
+    )
 
 
 def first_antibiotic_time(rows: PatientRows, fields: Fields) -> Value:
@@ -67,4 +72,6 @@ def _spans(records: Iterable[Row], fields: Fields) -> Iterator[tuple[datetime, d
             yield max(first, moment(row["starttime"])), min(last, moment(row["endtime"]))
 
 
-CHECKS = {check.__name__: check for check in (urine_output, vasopressor_hours, ventilation_hours, first_antibiotic_time)}
+CHECKS = {
+    check.__name__: check for check in (urine_output, vasopressor_hours, ventilation_hours, first_antibiotic_time)
+}
