@@ -15,8 +15,10 @@ MAX_SECONDS = 20.0
 """A query whose single steps are slow ends here."""
 _STEPS_BETWEEN_CHECKS = 10_000
 _ALLOWED = {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
-_FORBIDDEN_FUNCTIONS = {"load_extension", "random", "randomblob", "zeroblob"}
-_LONGEST_VALUE = 100_000
+_FORBIDDEN_FUNCTIONS = {"load_extension", "random", "randomblob", "zeroblob", "printf", "format"}
+"""What reaches outside, differs from run to run, or works for long within one step."""
+_LONGEST_VALUE, _LONGEST_PATTERN = 20_000, 200
+"""Characters; they bound what a single step can take."""
 
 
 def run_query(connection: sqlite3.Connection, sql: str, parameters: Sequence[Any] = ()) -> str:
@@ -34,6 +36,7 @@ def run_query(connection: sqlite3.Connection, sql: str, parameters: Sequence[Any
         return steps > MAX_STEPS or time.monotonic() - started > MAX_SECONDS
 
     connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _LONGEST_VALUE)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, _LONGEST_PATTERN)
     connection.set_authorizer(_authorize)
     connection.set_progress_handler(is_too_long, _STEPS_BETWEEN_CHECKS)
     try:

@@ -20,7 +20,7 @@ class Table:
     key: the column that names a row; it never repeats.
     owner: the column that says whose row it is; empty for a dictionary, which belongs to nobody.
     time: the column that a time range filters; empty where there is none.
-    indexes: further columns that queries look up.
+    indexes: further columns that queries look up, alone or together.
     """
 
     name: str
@@ -29,7 +29,7 @@ class Table:
     columns: Mapping[str, ColumnType]
     owner: str = ""
     time: str = ""
-    indexes: tuple[str, ...] = ()
+    indexes: tuple[tuple[str, ...], ...] = ()
     must_have_rows: bool = False
 
 
@@ -93,6 +93,6 @@ def _table(name: str, entry: Mapping[str, Any], owner: str) -> Table:
         columns=columns,
         owner=owner if owner in columns else "",
         time=entry.get("by", ""),
-        indexes=tuple(entry.get("indexes", ())),
+        indexes=tuple(map(tuple, entry.get("indexes", ()))),
         must_have_rows=bool(entry.get("must_have_rows", False)),
     )

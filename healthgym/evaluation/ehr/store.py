@@ -5,7 +5,7 @@ import sqlite3
 import tempfile
 import weakref
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -40,14 +40,22 @@ class Store:
         self.patients = sorted(self.owners)
         self.patient_of = dict(patients)
         self.connection = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        self._dictionaries: dict[str, list[dict[str, Any]]] = {}
         self._open: OrderedDict[str, sqlite3.Connection] = OrderedDict()
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         """Return the rows of a query over all drawn patients."""
         return self.connection.execute(sql).fetchall()
 
-    def rows_of(self, patient: str, table: str) -> Iterator[dict[str, Any]]:
-        """Yield one patient's rows of a table (a dictionary's whole), in the order of their keys, as they were read."""
+    def rows_of(self, patient: str, table: str) -> list[dict[str, Any]]:
+        """Return one patient's rows of a table, in the order of their keys; of a dictionary all rows, read once."""
+        if self.schema.table(table).owner:
+            return list(self._read(patient, table))
+        if table not in self._dictionaries:
+            self._dictionaries[table] = list(self._read(patient, table))
+        return self._dictionaries[table]
+
+    def _read(self, patient: str, table: str) -> Iterator[dict[str, Any]]:
         shape = self.schema.table(table)
         columns = ", ".join(shape.columns)
         where = f"WHERE {shape.owner} IN ({_listed(self.owners[patient], shape)})" if shape.owner else ""
@@ -65,6 +73,7 @@ class Store:
             connection.execute(f"CREATE TABLE main.{_definition(table)}")
             where = f"WHERE {table.owner} IN ({_listed(self.owners[patient], table)})" if table.owner else ""
             connection.execute(f"INSERT INTO main.{table.name} SELECT * FROM store.{table.name} {where}")
+            _index(connection, table, table.indexes)
         connection.execute("DETACH store")
         self._open[patient] = connection
         while len(self._open) > KEPT_OPEN:
@@ -105,7 +114,7 @@ def _fill(path: Path, schema: Schema, files: Mapping[str, Path], patients: Mappi
     counts: dict[str, int] = {}
     connection = sqlite3.connect(path, isolation_level=None)
     try:
-        connection.execute("PRAGMA journal_mode = OFF")
+        connection.execute("PRAGMA journal_mode = MEMORY")
         connection.execute("PRAGMA synchronous = OFF")
         for table in schema.tables.values():
             counts[table.name] = _fill_table(connection, table, files[table.name], patients)
@@ -123,18 +132,23 @@ def _fill_table(connection: sqlite3.Connection, table: Table, file: Path, patien
     marks = ", ".join("?" * len(table.columns))
     rows = read_rows(file, table, patients.__contains__)
     count = 0
-    connection.execute("BEGIN")
     while batch := list(islice(rows, BATCH)):
+        connection.execute("BEGIN")
         try:
             connection.executemany(f"INSERT INTO {table.name} VALUES ({marks})", batch)
         except sqlite3.IntegrityError:
+            connection.execute("ROLLBACK")
             raise ConfigError(_repeated(connection, table, file, batch)) from None
+        connection.execute("COMMIT")
         count += len(batch)
-    connection.execute("COMMIT")
-    for column in dict.fromkeys((table.owner, *table.indexes)):
-        if column and column != table.key:
-            connection.execute(f"CREATE INDEX {table.name}_{column} ON {table.name} ({column})")
+    _index(connection, table, [(table.owner,), *table.indexes])
     return count
+
+
+def _index(connection: sqlite3.Connection, table: Table, indexes: Iterable[tuple[str, ...]]) -> None:
+    for columns in dict.fromkeys(indexes):
+        if columns != (table.key,) and all(columns):
+            connection.execute(f"CREATE INDEX {table.name}_{'_'.join(columns)} ON {table.name} ({', '.join(columns)})")
 
 
 def _definition(table: Table) -> str:
@@ -152,15 +166,15 @@ def _listed(owners: Sequence[str], table: Table) -> str:
 
 
 def _repeated(connection: sqlite3.Connection, table: Table, file: Path, batch: Sequence[tuple[Any, ...]]) -> str:
-    """Say which key stands twice or is empty."""
+    """Say which key of a batch that could not be inserted stands twice or is empty."""
     place = list(table.columns).index(table.key)
     seen: set[Any] = set()
     for row in batch:
         key = row[place]
         if key is None:
             return f"{file}: a row has no {table.key}, which names it. Fetch the file again"
-        known = connection.execute(f"SELECT count(*) FROM {table.name} WHERE {table.key} = ?", (key,)).fetchone()[0]
-        if key in seen or (known and batch.index(row) == 0):
+        known = connection.execute(f"SELECT 1 FROM {table.name} WHERE {table.key} = ?", (key,)).fetchone()
+        if known or key in seen:
             break
         seen.add(key)
     return f"{file}: {table.key} {key} stands twice. Duplicate rows would be counted twice; fetch the file again"

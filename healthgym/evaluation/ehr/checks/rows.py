@@ -1,6 +1,6 @@
 """One patient's rows as dictionaries, and the few things every check does with them."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,13 +11,13 @@ Fields = Mapping[str, Any]
 class PatientRows:
     """Reads a table's rows once and keeps them while the patient is looked at."""
 
-    def __init__(self, read: Callable[[str], Iterator[Row]]) -> None:
+    def __init__(self, read: Callable[[str], list[Row]]) -> None:
         self._read = read
         self._kept: dict[str, list[Row]] = {}
 
     def __getitem__(self, table: str) -> list[Row]:
         if table not in self._kept:
-            self._kept[table] = list(self._read(table))
+            self._kept[table] = self._read(table)
         return self._kept[table]
 
 
