@@ -21,7 +21,7 @@ MAX_PATIENTS = 400
 """Most patients drawn when nothing else is said: the demos whole, some minutes' worth of the full tables."""
 BATCH = 5000
 _AFFINITY = {"integer": "INTEGER", "number": "REAL", "text": "TEXT", "time": "TEXT"}
-KEPT_OPEN = 16
+KEPT_OPEN = 64
 """Patients whose own databases are kept in memory."""
 
 
