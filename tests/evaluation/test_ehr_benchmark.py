@@ -93,6 +93,13 @@ def test_floors_are_those_of_never_looking(benchmark):
     assert nothing <= floors["blind"] < 1.0
 
 
+def test_a_sample_has_the_blind_floor_of_habits_learnt_on_all_items(benchmark):
+    # Habits of single items would always be right.
+    wrong = [item for item in benchmark.items() if benchmark.floors([item])[0].score == 0.0]
+    assert wrong
+    assert {floor.name: floor.score for floor in benchmark.floors(wrong)}["blind"] == 0.0
+
+
 def test_items_and_digest_are_the_same_from_every_form_of_the_files(tmp_path):
     digests = set()
     for upper, zipped in ((False, True), (True, True), (True, False)):

@@ -1,9 +1,12 @@
 """Every template's answer, worked out by hand for invented patients; query and check must both give it."""
 
+from pathlib import Path
+
 import pytest
 from ehr_tables import answers, mimic3_rows, write_tables
 
 from healthgym.evaluation.ehr.checks import checks_of
+from healthgym.evaluation.ehr.schema import load_schema
 from healthgym.evaluation.ehr.template import load_templates
 
 # Stay 1000 lasts from day 1, 10:00 to day 3, 16:00; its first 24 hours end on day 2 at 10:00, which is no longer in them.
@@ -111,6 +114,14 @@ def test_every_question_says_what_to_answer_when_there_is_nothing(database):
     for name, template in load_templates(database).items():
         says = "'not measured'" in template.question
         assert says != (name in silent | counted_as_zero), name
+
+
+def test_the_page_on_the_benchmarks_has_a_line_for_every_template():
+    page = (Path(__file__).parents[2] / "docs" / "ehr-benchmarks.md").read_text(encoding="utf-8")
+    parts = dict(zip(("mimic3", "eicu"), page.split("### MIMIC-III")[1].split("### eICU"), strict=True))
+    for database, part in parts.items():
+        assert all(f"| `{name}` |" in part for name in load_templates(database))
+        assert load_schema(database).attribution.split(". ")[0] in " ".join(page.split())
 
 
 @pytest.mark.parametrize("upper", [False, True])

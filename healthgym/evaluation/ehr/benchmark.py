@@ -15,7 +15,7 @@ from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.ehr.answers import NOT_MEASURED, SCORER, as_text, grade_submission
 from healthgym.evaluation.ehr.build import PER_TEMPLATE, Built, build_items
 from healthgym.evaluation.ehr.episodes import case_of, domain_of
-from healthgym.evaluation.ehr.policies import habit_score
+from healthgym.evaluation.ehr.policies import habit_score, habits
 from healthgym.evaluation.ehr.schema import FOLDER, Schema
 from healthgym.evaluation.ehr.store import MAX_PATIENTS, Store, build_store
 from healthgym.evaluation.episodes import counted, has_degenerated, play_attempts
@@ -106,8 +106,8 @@ class EhrBenchmark:
         return (
             Floor(
                 name="blind",
-                score=habit_score(items),
-                how="submits, without looking, the one answer most often right for the template on these very items",
+                score=habit_score(items, habits(self.items())),
+                how="submits, without looking, the answer that is right most often among all items of the template",
             ),
             Floor(
                 name="not_measured",
