@@ -61,8 +61,12 @@ class EvaluationFolder:
         with self.held():
             yield
 
-    def claim(self, identity: Mapping[str, Any]) -> None:
+    def claim(self, identity: Mapping[str, Any], notes: Mapping[str, Any] | None = None) -> None:
         """Write whose rows these are, or check that the rows there are of the same evaluation.
+
+        Args:
+            identity: What rows depend on, see `identity_of`.
+            notes: What else to write down the first time, such as where the data lies.
 
         Raises:
             ConfigError: They are not, naming each difference; or the folder holds something else.
@@ -78,8 +82,8 @@ class EvaluationFolder:
                     "Give an empty or new folder with --out."
                 )
             started = datetime.now(UTC).isoformat(timespec="seconds")
-            told = {"identity": identity, "machine": machine(), "started": started}
-            write_whole(file, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+            told = {"identity": identity, **(notes or {}), "machine": machine(), "started": started}
+            write_whole(file, json.dumps(told, indent=1, ensure_ascii=False, default=str) + "\n")
             return
         if found := differences(self.identity(), identity):
             shown = "; ".join(found[:6]) + (f"; and {len(found) - 6} more" if len(found) > 6 else "")
@@ -88,19 +92,26 @@ class EvaluationFolder:
                 "on with it, give another folder with --out, or set it aside and begin anew with --restart."
             )
 
-    def identity(self) -> dict[str, Any]:
-        """Return the identity in `run.json`. Raises ConfigError when it cannot be read."""
+    def notes(self) -> dict[str, Any]:
+        """Return what `run.json` holds. Raises ConfigError when it cannot be read."""
         file = self.path / IDENTITY
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))["identity"]
+            found = json.loads(file.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise ConfigError(f"{self.path} holds no evaluation: {IDENTITY} is missing") from None
-        except (ValueError, KeyError, TypeError) as error:
+        except ValueError as error:
+            found, reason = None, str(error)
+        else:
+            reason = "it holds no identity"
+        if not isinstance(found, dict) or not isinstance(found.get("identity"), dict):
             raise ConfigError(
-                f"{file} cannot be read ({error}). Begin anew with --restart, which sets the folder aside."
-            ) from None
-        if not isinstance(found, dict):
-            raise ConfigError(f"{file} holds no identity. Begin anew with --restart, which sets the folder aside.")
+                f"{file} cannot be read ({reason}). Begin anew with --restart, which sets the folder aside."
+            )
+        return found
+
+    def identity(self) -> dict[str, Any]:
+        """Return the identity in `run.json`. Raises ConfigError when it cannot be read."""
+        found: dict[str, Any] = self.notes()["identity"]
         return found
 
     def rows(self) -> list[Row]:

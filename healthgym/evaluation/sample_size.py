@@ -1,7 +1,9 @@
 """How many rows would be enough: for an interval of a given width, against a floor, and between two runs."""
 
-from math import asin, ceil, sqrt
+from math import ceil, sqrt
 from statistics import NormalDist
+
+from healthgym.evaluation.effects import cohens_h
 
 
 def required_for_width(rate: float, half_width: float, *, confidence: float = 0.95) -> int:
@@ -31,7 +33,7 @@ def required_for_width(rate: float, half_width: float, *, confidence: float = 0.
 def required_for_one(rate: float, floor: float, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
     """Return how many independent rows tell a rate from a fixed floor, two-sided; None when they are equal.
 
-    Source: Fleiss, Levin and Paik, Statistical Methods for Rates and Proportions, 3rd ed. 2003, sec. 2.5.
+    Source: Fleiss, Levin and Paik, Statistical Methods for Rates and Proportions, 3rd ed. 2003, ch. 2.
 
     Raises:
         ValueError: an argument is out of range.
@@ -60,17 +62,24 @@ def required_for_two(first: float, second: float, *, alpha: float = 0.05, power:
     return max(2, ceil(2 * ((_z(1 - alpha / 2) + _z(power)) / effect) ** 2))
 
 
-def cohens_h(first: float, second: float) -> float:
-    """Return Cohen's h, second less first: 2 asin(sqrt(p2)) - 2 asin(sqrt(p1)), in radians within [-pi, pi].
+def required_for_mean(difference: float, spread: float, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
+    """Return how many independent pairs show a mean difference, two-sided, by the normal approximation.
 
-    Source: Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd ed. 1988, ch. 6.
+    Args:
+        difference: Expected mean difference of a pair.
+        spread: Standard deviation of the pairs' differences, in the same unit.
+        alpha: Chance of a difference where there is none.
+        power: Chance of finding the difference.
 
-    Raises:
-        ValueError: a rate lies outside [0, 1].
+    Returns:
+        None when no difference is expected. Source: Chow, Shao and Wang, Sample Size Calculations in Clinical
+        Research, 2nd ed. 2008, sec. 3.1.
     """
-    _check_rate("first", first)
-    _check_rate("second", second)
-    return 2 * asin(sqrt(second)) - 2 * asin(sqrt(first))
+    if spread < 0:
+        raise ValueError(f"spread must not be negative, got {spread}")
+    if difference == 0:
+        return None
+    return max(2, ceil(((_z(1 - alpha / 2) + _z(power)) * spread / difference) ** 2))
 
 
 def _z(quantile: float) -> float:

@@ -14,12 +14,14 @@ Interval = tuple[float, float]
 Array = NDArray[Any]
 _DRAWS_AT_ONCE = 4_000_000
 """Cluster draws held in memory together: about 100 MB."""
+_MOST_FLIPPED = 13
+"""Clusters up to which every pattern of signs is tried."""
 
 
-def wilson_interval(successes: float, n: int, confidence: float = 0.95) -> Interval:
+def wilson_interval(successes: float, n: float, confidence: float = 0.95) -> Interval:
     """Return Wilson's score interval of a success rate; (0, 1) when nothing was measured.
 
-    Successes may be a fraction, as the sum of scores in [0, 1] is: the interval is then wider than it need be.
+    Successes and n need not be whole: the sum of scores in [0, 1] over so many rows has an interval on the wide side.
 
     Source: Wilson, J Am Stat Assoc 1927;22:209-212.
 
@@ -131,7 +133,7 @@ class PairedComparison:
     interval: Interval
     """Of the difference, from a bootstrap over clusters."""
     p_value: float
-    """Exact two-sided McNemar test."""
+    """McNemar's exact test, two-sided; where rows share clusters, of sign flips over clusters."""
     odds_ratio: float
     """Gained over lost; infinite when nothing was lost, 1 when the runs agree on every row."""
     required_n: int | None
@@ -154,7 +156,7 @@ def compare_paired(
     Args:
         first: Success of the first run by row.
         second: Success of the second.
-        clusters: Patient or task of each row, for the interval; every row its own when None.
+        clusters: Patient or task of each row, for interval and test; every row its own when None.
         seed: Seed of the bootstrap.
 
     Raises:
@@ -166,16 +168,56 @@ def compare_paired(
     gained = sum(bool(b) and not a for a, b in zip(first, second, strict=True))
     lost = sum(bool(a) and not b for a, b in zip(first, second, strict=True))
     differences = [float(b) - float(a) for a, b in zip(first, second, strict=True)]
+    if clusters is None or len(set(clusters)) == n:
+        p_value = mcnemar_exact(gained, lost)
+    else:
+        p_value = sign_flip_test(differences, clusters, seed=seed)
     return PairedComparison(
         n=n,
         gained=gained,
         lost=lost,
         difference=(gained - lost) / n,
         interval=cluster_bootstrap(differences, clusters if clusters is not None else range(n), seed=seed),
-        p_value=mcnemar_exact(gained, lost),
+        p_value=p_value,
         odds_ratio=gained / lost if lost else (float("inf") if gained else 1.0),
         required_n=required_pairs(gained / n, lost / n),
     )
+
+
+def sign_flip_test(
+    differences: Sequence[float], clusters: Sequence[Hashable], *, resamples: int = 9999, seed: int = 0
+) -> float:
+    """Return the two-sided p-value that paired differences have mean 0, rows of a cluster flipped together.
+
+    Were the two runs alike, each cluster's sum of differences would be as likely with the other sign. All signs are
+    tried up to 2^13, else `resamples` random ones. With one row of -1, 0 or 1 a cluster this is McNemar's exact test.
+    Source: Fisher, The Design of Experiments, 1935, ch. 3.
+
+    Args:
+        differences: One number per row, second run less first.
+        clusters: The cluster of each row.
+        resamples: Random sign patterns where there are too many for all.
+        seed: Seed of the patterns.
+
+    Raises:
+        ValueError: as many clusters as differences are not given.
+    """
+    sums: dict[Hashable, float] = defaultdict(float)
+    for difference, cluster in zip(differences, clusters, strict=True):
+        sums[cluster] += difference
+    moved = np.array([total for total in sums.values() if abs(total) > 1e-12])
+    if not len(moved):
+        return 1.0
+    seen = abs(moved.sum()) * (1 - 1e-9)  # sums in another order differ in their last digits
+    if len(moved) <= _MOST_FLIPPED:
+        bits = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
+        return float((np.abs((1 - 2 * bits) @ moved) >= seen).mean())
+    rng, block = np.random.default_rng(seed), max(1, _DRAWS_AT_ONCE // len(moved))
+    extreme = 0
+    for start in range(0, resamples, block):
+        signs = 1.0 - 2.0 * rng.integers(2, size=(min(block, resamples - start), len(moved)))
+        extreme += int((np.abs(signs @ moved) >= seen).sum())
+    return (extreme + 1) / (resamples + 1)
 
 
 def mcnemar_exact(gained: int, lost: int) -> float:

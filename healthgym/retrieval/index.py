@@ -1,7 +1,7 @@
 """Opening an index on disk, or passages in memory, to search them."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +65,7 @@ def open_retriever(
         dense,
         LexicalIndex.load(data / LEXICAL),
         encoder,
-        {"index": manifest.index, "bytes": manifest.bytes, "digest": checksum_of(manifest.files)},
+        {"index": manifest.index, "bytes": manifest.bytes, "digest": checksum_of(asdict(manifest))},
         read_exclusions(exclude) if isinstance(exclude, Path | str) else exclude,
         None if reranker is None else load_reranker(reranker),
     )

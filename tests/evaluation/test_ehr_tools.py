@@ -84,6 +84,16 @@ def test_items_are_found_by_part_of_their_label(tools):
     assert shown == "itemid\n50813"
 
 
+def test_a_code_of_digits_is_found_by_number_and_by_text(store):
+    tools = toolkit_for(store)(World({"2": Chart(patient_id="2", age_years=0.0, sex="male", weight_kg=0.0)}))
+    for code in (486, "486"):
+        shown = said(
+            tools, "query_table", table="diagnoses_icd", columns=["hadm_id"],
+            filters=[{"column": "icd9_code", "value": code}],
+        )  # fmt: skip
+        assert shown == "hadm_id\n200"
+
+
 def test_empty_fields_and_order_can_be_asked_for(tools):
     empty = said(
         tools, "query_table", table="labevents", columns=["value"],

@@ -4,10 +4,13 @@ import pytest
 from asked import Adder
 
 from healthgym.authoring.scaffold import new_domain
-from healthgym.errors import ConfigError, NotRegistered
+from healthgym.envs.episode import Episode
+from healthgym.errors import ConfigError, GraderError, NotRegistered
 from healthgym.evaluation.benchmark import Settings, Source
 from healthgym.evaluation.benchmarks import load_benchmark
 from healthgym.evaluation.candidate import Candidate
+from healthgym.evaluation.rescore_folder import rescore_folder
+from healthgym.evaluation.rows import read_rows
 from healthgym.evaluation.runner import evaluate
 from healthgym.rollout import TurnResult, read_records
 from healthgym.validation.replay import as_message
@@ -89,3 +92,27 @@ def test_unknown_options_splits_families_and_empty_choices_are_refused(fever):
         load_benchmark("gym", Source(options={"domains": str(fever), "families": "fevr"}))
     with pytest.raises(ConfigError, match="no tasks"):
         load_benchmark("gym", Source(options={"domains": str(fever), "difficulty": "hard"})).items()
+
+
+def test_episodes_are_graded_again_from_their_traces(gym, tmp_path):
+    ids = gym.suite.ids(split="test")
+    policy = Oracle(gym.suite, {ids[0]: None, ids[2]: ["Let me think about it."]})
+    first = evaluate(gym, candidate(policy), Settings(mode="agentic"), tmp_path / "out")
+    again = rescore_folder(tmp_path / "out", gym)
+    assert again.changes.n == 12 and list(again.changes.rows) == []
+    assert again.record["score"] == first.record["score"]
+    assert read_rows(again.rows) == read_rows(tmp_path / "out" / "rows.jsonl")
+
+
+def test_a_grader_that_was_mended_gives_the_lost_episodes_their_score(gym, tmp_path, monkeypatch):
+    def broken(episode):
+        raise GraderError("broken")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Episode, "grade", broken)
+        found = evaluate(gym, candidate(Oracle(gym.suite)), Settings(mode="agentic"), tmp_path / "out", limit=2)
+    assert found.record["counts"]["grader_error"] == 2 and found.is_partial
+    # Nothing was graded, so nothing was traced: such rows are played again, which resuming does.
+    assert evaluate(
+        gym, candidate(Oracle(gym.suite)), Settings(mode="agentic"), tmp_path / "out", limit=2
+    ).record["score"] == 1.0  # fmt: skip

@@ -24,7 +24,7 @@ class Filter(BaseModel, extra="forbid"):
 
     column: str
     operator: Literal["=", "!=", "<", "<=", ">", ">=", "contains", "is_empty", "is_not_empty", "in"] = "="
-    value: str | float | list[str | float] | None = None
+    value: str | int | float | list[str | int | float] | None = None
 
 
 class EhrToolkit(Toolkit):
@@ -44,7 +44,7 @@ class EhrToolkit(Toolkit):
 
     @tool()
     def describe_table(self, table: str) -> str:
-        """List a table's columns, and for each the number of different values with examples.
+        """List a table's columns with their types and commonest values.
 
         Args:
             table: Name of the table.
@@ -67,8 +67,8 @@ class EhrToolkit(Toolkit):
         table: str,
         columns: list[str] | None = None,
         filters: list[Filter] | None = None,
-        start: str | float | None = None,
-        end: str | float | None = None,
+        start: str | int | float | None = None,
+        end: str | int | float | None = None,
         aggregate: Aggregate = "rows",
         order_by: str | None = None,
         descending: bool = False,
@@ -115,7 +115,7 @@ class EhrToolkit(Toolkit):
         return run_query(self._database, query)
 
     @tool(effect="submit")
-    def submit_answer(self, value: bool | float | str, unit: str = "") -> str:
+    def submit_answer(self, value: bool | int | float | str, unit: str = "") -> str:
         """Submit the one answer and end.
 
         Args:
