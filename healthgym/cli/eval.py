@@ -61,9 +61,7 @@ def evaluate(
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
     engine_options: Annotated[
         list[str] | None,
-        typer.Option(
-            "--engine-set", metavar="NAME=VALUE", help="Option of the engine; may be repeated."
-        ),
+        typer.Option("--engine-set", metavar="NAME=VALUE", help="Option of the engine; may be repeated."),
     ] = None,
     images: Annotated[bool, typer.Option("--images", help="The model at the endpoint takes images.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Set an earlier evaluation in the folder aside.")] = False,
