@@ -93,8 +93,8 @@ class EndpointScores:
         return body | {"echo": True, "logprobs": 1}
 
 
-def scoring_form(endpoint: Endpoint, model: str) -> Form | str:
-    """Return how a server scores given tokens; for one that cannot, a sentence that says what it answered."""
+def scoring_form(endpoint: Endpoint, model: str) -> tuple[Form | None, str]:
+    """Return how a server scores given tokens; None for one that cannot, with what it answered."""
     reasons = []
     forms: tuple[Form, ...] = ("prompt_logprobs", "echo")
     for form in forms:
@@ -103,8 +103,8 @@ def scoring_form(endpoint: Endpoint, model: str) -> Form | str:
         except (EndpointFailed, EndpointRefused, Unusable) as error:
             reasons.append(f"{form}: {error}")
         else:
-            return form
-    return "; ".join(reasons)
+            return form, ""
+    return None, "; ".join(reasons)
 
 
 def _scores(key: int, tokens: Mapping[int, Sequence[Token]]) -> OptionScores:

@@ -1,12 +1,13 @@
 """Candidates behind OpenAI-compatible endpoints: looked at before the first row, and again after the last."""
 
 import logging
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urldefrag
+from urllib.parse import urldefrag, urlsplit
 
 from healthgym.errors import ConfigError, HealthgymError, nearest
 from healthgym.evaluation.candidate import Candidate
@@ -143,8 +144,7 @@ def api_root(url: str) -> str:
     url = checked_url(url)
     for ending in ("/chat/completions", "/completions", "/models"):
         url = url.removesuffix(ending)
-    last = url.rsplit("/", 1)[-1]
-    return url if last.startswith("v") and last[1:2].isdigit() else f"{url}/v1"
+    return url if re.search(r"/v\d", urlsplit(url).path) else f"{url}/v1"
 
 
 def server_root(endpoint: Endpoint) -> str:
@@ -195,12 +195,8 @@ class _Watch:
 
     def __init__(self, endpoint: Endpoint, served: Served, policy: OpenAIPolicy) -> None:
         self.endpoint, self.served, self.policy = endpoint, served, policy
-        form = scoring_form(endpoint, served.id)
-        self.scores, self.without = None, ""
-        if form == "prompt_logprobs" or form == "echo":
-            self.scores = EndpointScores(endpoint, served.id, form)
-        else:
-            self.without = form
+        form, self.without = scoring_form(endpoint, served.id)
+        self.scores = None if form is None else EndpointScores(endpoint, served.id, form)
         self._probe = self._tokens()
 
     def verify(self) -> dict[str, str]:
