@@ -53,6 +53,7 @@ def open_endpoint(
     url: str,
     *,
     model: str | None = None,
+    endpoint: str | None = None,
     temperature: float = 0.0,
     top_p: float = 1.0,
     api_key_env: str | None = None,
@@ -69,6 +70,7 @@ def open_endpoint(
     Args:
         url: Such as http://127.0.0.1:8000/v1; `/v1` may be left out, and `#NAME` at its end names the model.
         model: Name of the model there; not needed where the server lists exactly one.
+        endpoint: The address; `url` is then the name of the model.
         temperature: Of sampling; 0 asks for the likeliest tokens.
         top_p: Share of the likeliest tokens to sample from.
         api_key_env: Environment variable that holds the key; the key itself is written nowhere.
@@ -85,40 +87,42 @@ def open_endpoint(
         ConfigError: The address, key or settings cannot be used, or the server serves another model.
         EndpointFailed: It cannot be reached.
     """
+    if endpoint is not None:
+        url, model = endpoint, model or url
     url, fragment = urldefrag(url)
     if fragment and model and fragment != model:
         raise ConfigError(f"The endpoint's address names the model {fragment!r}, but {model!r} was asked for; give one")
     patience = patience or Patience(timeout_s=timeout_s, total_s=3 * timeout_s)
-    endpoint = Endpoint(api_root(url), api_key_env=api_key_env, patience=patience)
+    server = Endpoint(api_root(url), api_key_env=api_key_env, patience=patience)
     try:
-        served = look(endpoint, model or fragment or None)
+        served = look(server, model or fragment or None)
         own = VLLM_EXTRA if served.owned_by == "vllm" else {}
         dialect, reply = find_dialect(
             endpoint, served.id, temperature=temperature, top_p=top_p, tools=tools, extra={**own, **(extra or {})}
         )
-        policy: Policy = OpenAIPolicy(endpoint, served.id, temperature=temperature, top_p=top_p, dialect=dialect)
+        policy: Policy = OpenAIPolicy(server, served.id, temperature=temperature, top_p=top_p, dialect=dialect)
         assert isinstance(policy, OpenAIPolicy)
         policy.answering = reply.model
-        watch = _Watch(endpoint, served, policy)
+        watch = _Watch(server, served, policy)
         if reply.fingerprint is not None:
             policy.fingerprints[reply.fingerprint] += 1
-        scores, close, template = watch.scores, endpoint.close, None
+        scores, close, template = watch.scores, server.close, None
         if tokenizer is not None:
             if scores is None:
                 raise ConfigError(
                     f"{url} takes no token ids ({watch.without}), so a tokenizer is of no use there. Leave it out: the endpoint "
                     "then works on messages."
                 )
-            policy, template, close = _on_tokens(endpoint, served, Path(tokenizer), temperature, top_p, patience)
+            policy, template, close = _on_tokens(server, served, Path(tokenizer), temperature, top_p, patience)
     except BaseException:
-        endpoint.close()
+        server.close()
         raise
     if tokenizer is None:
         told = (
             "give its tokenizer to have them scored" if scores else f"it does not score given tokens ({watch.without})"
         )
         logger.info("%s: options of multiple choice are read from generated letters; %s", url, told)
-    hashes = {"endpoint": endpoint.url, "model": served.id}
+    hashes = {"endpoint": server.url, "model": served.id}
     hashes |= {name: str(getattr(served, name)) for name in ("root", "weights") if getattr(served, name)}
     hashes |= {"answering": reply.model} if reply.model else {}
     return Candidate(

@@ -4,7 +4,7 @@ import json
 import queue
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -31,6 +31,7 @@ class ServerEngine:
         timeout_s: How long a server may take to come up, to answer, or to come back after it died.
         model: Name of the model or adapter to ask for; None takes the first that a server lists.
         headers: Sent with every request, such as an authorization.
+        watch: Called while a server is waited for, with True at first; may start it, or raise EngineDied.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class ServerEngine:
         timeout_s: float = 600.0,
         model: str | None = None,
         headers: Mapping[str, str] | None = None,
+        watch: Callable[[bool], None] = lambda is_first_look: None,
     ) -> None:
         self.urls, self.timeout_s = [url.rstrip("/") for url in urls], timeout_s
         self.model, self._headers = model, {"Content-Type": "application/json", **(headers or {})}
@@ -48,6 +50,7 @@ class ServerEngine:
                 raise ConfigError(
                     f"rollout.vllm.urls: {url!r} is no address; expected something like http://127.0.0.1:8000"
                 )
+        self._watch = watch
         self.name = "vllm"
         self.context_limit = 0
         self._models: dict[str, str] = {}
@@ -64,6 +67,7 @@ class ServerEngine:
         limits = []
         for url in self.urls:
             deadline = time.monotonic() + self.timeout_s
+            self._watch(True)
             while True:
                 with suppress(EngineDied):
                     self._ask(url, "GET", "/health")
@@ -76,6 +80,7 @@ class ServerEngine:
                         f"MODEL --port {urlsplit(url).port or 80}"
                     )
                 time.sleep(RETRY_S)
+                self._watch(False)
             self._models[url] = self.model or model["id"]
             limits.append(int(model["max_model_len"] or listed[0]["max_model_len"]))
         self.context_limit = min(limits)
