@@ -14,7 +14,7 @@ from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.endpoint_dialect import VLLM_EXTRA, find_dialect
 from healthgym.evaluation.endpoint_scoring import PROBE_IDS, EndpointScores, Token, scoring_form
 from healthgym.rollout.endpoint import Endpoint, EndpointFailed, EndpointRefused, Patience, Unusable, checked_url
-from healthgym.rollout.openai_messages import ToolMode
+from healthgym.rollout.openai_messages import ChatReply, ToolMode
 from healthgym.rollout.openai_policy import OpenAIPolicy
 
 if TYPE_CHECKING:
@@ -98,17 +98,16 @@ def open_endpoint(
         served = look(server, model or fragment or None)
         own = VLLM_EXTRA if served.owned_by == "vllm" else {}
         dialect, reply = find_dialect(
-            endpoint, served.id, temperature=temperature, top_p=top_p, tools=tools, extra={**own, **(extra or {})}
+            server, served.id, temperature=temperature, top_p=top_p, tools=tools, extra={**own, **(extra or {})}
         )
-        policy: Policy = OpenAIPolicy(server, served.id, temperature=temperature, top_p=top_p, dialect=dialect)
-        assert isinstance(policy, OpenAIPolicy)
-        policy.answering = reply.model
-        watch = _Watch(server, served, policy)
-        if reply.fingerprint is not None:
-            policy.fingerprints[reply.fingerprint] += 1
-        scores, close, template = watch.scores, server.close, None
+        chat = OpenAIPolicy(server, served.id, temperature=temperature, top_p=top_p, dialect=dialect)
+        chat.answering = reply.model
+        chat.fingerprints.update([reply.fingerprint] if reply.fingerprint else [])
+        watch = _Watch(server, served, chat)
+        policy: Policy = chat
+        template, close = None, server.close
         if tokenizer is not None:
-            if scores is None:
+            if watch.scores is None:
                 raise ConfigError(
                     f"{url} takes no token ids ({watch.without}), so a tokenizer is of no use there. Leave it out: the endpoint "
                     "then works on messages."
@@ -117,21 +116,18 @@ def open_endpoint(
     except BaseException:
         server.close()
         raise
-    if tokenizer is None:
-        told = (
-            "give its tokenizer to have them scored" if scores else f"it does not score given tokens ({watch.without})"
+    if template is None:
+        why = (
+            "give its tokenizer to have them scored" if watch.scores else f"it scores no given tokens ({watch.without})"
         )
-        logger.info("%s: options of multiple choice are read from generated letters; %s", url, told)
-    hashes = {"endpoint": server.url, "model": served.id}
-    hashes |= {name: str(getattr(served, name)) for name in ("root", "weights") if getattr(served, name)}
-    hashes |= {"answering": reply.model} if reply.model else {}
+        logger.info("%s: options of multiple choice are read from generated letters; %s", url, why)
     return Candidate(
         name=served.id,
         engine=" ".join(filter(None, ("openai", served.owned_by, served.version))),
         policy=policy,
         template=template,
-        loglikelihoods=scores if template is not None else None,
-        hashes=hashes,
+        loglikelihoods=watch.scores if template is not None else None,
+        hashes=_hashes(server, served, reply),
         sampling={
             "temperature": temperature, "top_p": top_p, "tools": "tokens" if template is not None else dialect.tools,
             "takes_seed": int(dialect.takes_seed), **{name: _plain(value) for name, value in dialect.extra.items()},
@@ -141,6 +137,12 @@ def open_endpoint(
         close=close,
         verify=watch.verify,
     )  # fmt: skip
+
+
+def _hashes(server: Endpoint, served: Served, reply: ChatReply) -> dict[str, str]:
+    """Return what tells this candidate from others, where weights cannot be read."""
+    said = {"root": served.root, "weights": served.weights, "answering": reply.model or ""}
+    return {"endpoint": server.url, "model": served.id, **{name: value for name, value in said.items() if value}}
 
 
 def api_root(url: str) -> str:
