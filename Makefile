@@ -25,7 +25,7 @@ test-slow: $(STAMP) $(OFFLINE_MODELS)
 vllm: $(VLLM_STAMP)
 
 test-vllm: $(VLLM_STAMP)
-	$(VLLM_BIN)/python -m pytest -m vllm tests/rollout tests/training $(PYTEST_ARGS)
+	$(VLLM_BIN)/python -m pytest -m vllm tests/rollout tests/training tests/evaluation $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
