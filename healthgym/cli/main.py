@@ -7,7 +7,7 @@ import sys
 import typer
 
 import healthgym
-from healthgym.cli import catalog, kb, new, play, quickstart, report, train, validate, vllm_serve
+from healthgym.cli import catalog, compare, eval, kb, new, play, quickstart, report, train, validate, vllm_serve
 from healthgym.cli.output import errors, print_json
 from healthgym.errors import HealthgymError, RunStopped
 
@@ -44,6 +44,8 @@ app.command("validate")(validate.validate)
 app.add_typer(new.app, name="new")
 app.command("train")(train.train)
 app.command("report")(report.report)
+app.command("eval")(eval.evaluate)
+app.command("compare")(compare.compare)
 app.add_typer(kb.app, name="kb")
 app.command("vllm-serve", context_settings=vllm_serve.EXTRA)(vllm_serve.vllm_serve)
 

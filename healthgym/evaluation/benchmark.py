@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from healthgym.envs.prompts import PromptProfile
 from healthgym.evaluation.candidate import Candidate
@@ -84,6 +84,22 @@ class Benchmark(Protocol):
 
     def rescore(self, row: Row, item: Item) -> Row:
         """Return the row with status, scores and prediction read again from what it stores: no inference."""
+
+
+@runtime_checkable
+class Hashed(Protocol):
+    """A benchmark whose rows rest on more than its items, such as tools and guidelines."""
+
+    hashes: Mapping[str, str]
+    """Digests by name; part of a run's identity."""
+
+
+@runtime_checkable
+class Replayed(Protocol):
+    """A benchmark of episodes: scored again by playing the stored messages once more."""
+
+    def rescore_episode(self, row: Row, item: Item, trajectory: Trajectory, services: Services | None) -> Row:
+        """Return the row as the replayed episode is graded now: no inference."""
 
 
 @dataclass(frozen=True, kw_only=True)

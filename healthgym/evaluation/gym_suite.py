@@ -1,29 +1,27 @@
 """Evaluates a policy on tasks of the gym, through the rollout loop that training uses."""
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from healthgym.diagnostics.text import is_degenerate, prose_of
-from healthgym.envs.episode import Episode
 from healthgym.envs.prompts import PromptProfile
-from healthgym.errors import ConfigError, GraderError
+from healthgym.errors import ConfigError
+from healthgym.evaluation.episodes import FINISHED, has_degenerated
 from healthgym.evaluation.statistics import Interval, cluster_bootstrap, pass_hat_k, wilson_interval
-from healthgym.rewards import Grade, RewardConfig
-from healthgym.rollout.collect import Job, collect
+from healthgym.rewards import RewardConfig
+from healthgym.rollout.collect import Job, Lost, collect
 from healthgym.rollout.policy import Policy
+from healthgym.rollout.source import episode_maker
 from healthgym.rollout.trajectory import Trajectory
 from healthgym.tasks import Suite
 from healthgym.world import Services
 
 if TYPE_CHECKING:
     from healthgym.rollout.template import ChatTemplate
-
-FINISHED = ("submitted", "parse_failure")
-"""Stop reasons by which an episode ended itself; every other one cut it short."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,54 +123,28 @@ def evaluate_policy(
         for at, seed in enumerate(seeds)
     ]
     done: dict[int, Trajectory] = {}
-    ungraded: set[int] = set()
+    lost: Counter[str] = Counter()
 
     def keep(trajectory: Trajectory) -> None:
         done[trajectory.group] = trajectory
         if on_trajectory is not None:
             on_trajectory(trajectory)
 
-    def make_episode(job: Job) -> Episode:
-        case = suite.case(job.task_id)
-        return _Graded(
-            ungraded, job.group, case, suite.domains[case.task.domain],
-            services=services, profile=profile, max_turns=max_turns, seed=job.seed,
-        )  # fmt: skip
+    def note(one: Lost) -> None:
+        if one.kind == "no_room":
+            raise ConfigError(one.reason)
+        lost[one.kind] += 1
 
-    left = jobs
-    while left:
-        try:
-            collect(
-                left, policy, make_episode, template=template, max_tokens_per_turn=max_tokens_per_turn,
-                max_completion_tokens=max_completion_tokens, max_context=max_context, in_flight=in_flight,
-                reward=reward, on_trajectory=keep, seed=sampling_seed,
-            )  # fmt: skip
-            break
-        except GraderError:
-            # Counted apart; the others go on. An error that no episode of ours raised stops the evaluation.
-            still = [job for job in left if job.group not in done and job.group not in ungraded]
-            if len(still) == len(left):
-                raise
-            left = still
+    collect(
+        jobs, policy, episode_maker(suite, services=services, profile=profile, max_turns=max_turns), template=template,
+        max_tokens_per_turn=max_tokens_per_turn, max_completion_tokens=max_completion_tokens, max_context=max_context,
+        in_flight=in_flight, reward=reward, on_trajectory=keep, on_lost=note, seed=sampling_seed,
+    )  # fmt: skip
     finished = [done[job.group] for job in jobs if job.group in done]
-    lost = len(jobs) - len(finished) - len(ungraded)
     digests = {"tasks": task_digest(suite, task_ids), **(hashes or {})}
-    return summarise(finished, policy=policy.name, grader_errors=len(ungraded), infra_errors=lost, hashes=digests)
-
-
-class _Graded(Episode):
-    """An episode that notes when it could not be graded."""
-
-    def __init__(self, ungraded: set[int], place: int, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._ungraded, self._place = ungraded, place
-
-    def grade(self) -> Grade:
-        try:
-            return super().grade()
-        except GraderError:
-            self._ungraded.add(self._place)
-            raise
+    return summarise(
+        finished, policy=policy.name, grader_errors=lost["grader"], infra_errors=lost["infrastructure"], hashes=digests
+    )
 
 
 def summarise(
@@ -185,7 +157,7 @@ def summarise(
 ) -> EvalResult:
     """Sum up finished episodes, in the order of tasks and seeds."""
     counts = {
-        "degenerate": sum(any(map(is_degenerate, prose_of(t.messages))) for t in trajectories),
+        "degenerate": sum(map(has_degenerated, trajectories)),
         "truncated": sum(t.stop_reason not in FINISHED for t in trajectories),
         "grader_error": grader_errors,
         "infra_error": infra_errors,

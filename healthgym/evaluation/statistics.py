@@ -3,17 +3,25 @@
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from math import ceil, comb, sqrt
+from math import ceil, comb, fsum, sqrt
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 Interval = tuple[float, float]
+Array = NDArray[Any]
+_DRAWS_AT_ONCE = 4_000_000
+"""Cluster draws held in memory together: about 100 MB."""
+_MOST_FLIPPED = 13
+"""Clusters up to which every pattern of signs is tried."""
 
 
-def wilson_interval(successes: int, n: int, confidence: float = 0.95) -> Interval:
+def wilson_interval(successes: float, n: float, confidence: float = 0.95) -> Interval:
     """Return Wilson's score interval of a success rate; (0, 1) when nothing was measured.
+
+    Successes and n need not be whole: the sum of scores in [0, 1] over so many rows has an interval on the wide side.
 
     Source: Wilson, J Am Stat Assoc 1927;22:209-212.
 
@@ -40,17 +48,21 @@ def cluster_bootstrap(
     *,
     resamples: int = 2000,
     confidence: float = 0.95,
+    method: Literal["percentile", "bca"] = "percentile",
     seed: int = 0,
 ) -> Interval:
-    """Return the percentile interval of a mean whose values are alike within clusters (patients, tasks, questions).
+    """Return the bootstrap interval of a mean whose values are alike within clusters (patients, tasks, questions).
 
-    Whole clusters are drawn with replacement, and the mean is taken over all their values.
+    Whole clusters are drawn with replacement, and the mean is taken over all their values. With a single cluster, or
+    values that are all equal, every draw is the same and the interval has no width.
 
     Args:
         values: One number per row.
         clusters: The cluster of each row.
         resamples: Number of draws.
         confidence: Coverage of the interval.
+        method: percentile takes the draws' quantiles as they are; bca corrects them for bias and skewness, the latter
+            by leaving out one cluster at a time. Source: Efron, J Am Stat Assoc 1987;82:171-185.
         seed: Seed of the draws; the same seed gives the same interval.
 
     Raises:
@@ -64,12 +76,48 @@ def cluster_bootstrap(
     grouped: dict[Hashable, list[float]] = defaultdict(list)
     for value, cluster in zip(values, clusters, strict=True):
         grouped[cluster].append(float(value))
-    sums = np.array([sum(group) for group in grouped.values()])
+    sums = np.array([fsum(group) for group in grouped.values()])
     sizes = np.array([len(group) for group in grouped.values()])
-    drawn = np.random.default_rng(seed).integers(len(sums), size=(resamples, len(sums)))
-    means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
-    tail = (1 - confidence) / 2
-    return float(np.quantile(means, tail)), float(np.quantile(means, 1 - tail))
+    means = _resampled_means(sums, sizes, resamples, seed)
+    tails = np.array([(1 - confidence) / 2, (1 + confidence) / 2])
+    if method == "bca":
+        tails = _bca_tails(sums, sizes, means, tails)
+    low, high = np.quantile(means, tails)
+    return float(low), float(high)
+
+
+def _resampled_means(sums: Array, sizes: Array, resamples: int, seed: int) -> Array:
+    """Return the (resamples,) means over clusters drawn with replacement, in blocks that bound the memory.
+
+    Where few clusters differ, as with scores of 0 and 1, how often each kind is drawn is drawn at once.
+    """
+    rng, count = np.random.default_rng(seed), len(sums)
+    kinds, times = np.unique(np.stack([sums, sizes], axis=1), axis=0, return_counts=True)
+    if 8 * len(kinds) <= count:
+        drawn = rng.multinomial(count, times / count, size=resamples)
+        return (drawn @ kinds[:, 0]) / (drawn @ kinds[:, 1])
+    block = max(1, _DRAWS_AT_ONCE // count)
+    means = np.empty(resamples)
+    for start in range(0, resamples, block):
+        drawn = rng.integers(count, size=(min(block, resamples - start), count))
+        means[start : start + block] = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
+    return means
+
+
+def _bca_tails(sums: Array, sizes: Array, means: Array, tails: Array) -> Array:
+    """Return the quantiles to take instead of `tails`; `tails` themselves where the draws say nothing of the bias."""
+    mean = sums.sum() / sizes.sum()
+    below = ((means < mean).mean() + (means <= mean).mean()) / 2  # draws equal to the mean count half
+    if len(sums) < 2 or not 0 < below < 1 or np.ptp(means) < 1e-12:
+        return tails
+    without = (sums.sum() - sums) / (sizes.sum() - sizes)
+    skew = without.mean() - without
+    squares = (skew**2).sum()
+    acceleration = (skew**3).sum() / (6 * squares**1.5) if squares > 0 else 0.0
+    normal = NormalDist()
+    bias = normal.inv_cdf(float(below))
+    shifted = [bias + normal.inv_cdf(float(tail)) for tail in tails]
+    return np.array([normal.cdf(bias + z / (1 - acceleration * z)) for z in shifted])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,6 +178,42 @@ def compare_paired(
         odds_ratio=gained / lost if lost else (float("inf") if gained else 1.0),
         required_n=required_pairs(gained / n, lost / n),
     )
+
+
+def sign_flip_test(
+    differences: Sequence[float], clusters: Sequence[Hashable], *, resamples: int = 9999, seed: int = 0
+) -> float:
+    """Return the two-sided p-value that paired differences have mean 0, rows of a cluster flipped together.
+
+    Were the two runs alike, each cluster's sum of differences would be as likely with the other sign. All signs are
+    tried up to 2^13, else `resamples` random ones. With one row of -1, 0 or 1 a cluster this is McNemar's exact test.
+    Source: Fisher, The Design of Experiments, 1935, ch. 3.
+
+    Args:
+        differences: One number per row, second run less first.
+        clusters: The cluster of each row.
+        resamples: Random sign patterns where there are too many for all.
+        seed: Seed of the patterns.
+
+    Raises:
+        ValueError: as many clusters as differences are not given.
+    """
+    sums: dict[Hashable, float] = defaultdict(float)
+    for difference, cluster in zip(differences, clusters, strict=True):
+        sums[cluster] += difference
+    moved = np.array([total for total in sums.values() if abs(total) > 1e-12])
+    if not len(moved):
+        return 1.0
+    seen = abs(moved.sum()) * (1 - 1e-9)  # sums in another order differ in their last digits
+    if len(moved) <= _MOST_FLIPPED:
+        bits = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
+        return float((np.abs((1 - 2 * bits) @ moved) >= seen).mean())
+    rng, block = np.random.default_rng(seed), max(1, _DRAWS_AT_ONCE // len(moved))
+    extreme = 0
+    for start in range(0, resamples, block):
+        signs = 1.0 - 2.0 * rng.integers(2, size=(min(block, resamples - start), len(moved)))
+        extreme += int((np.abs(signs @ moved) >= seen).sum())
+    return (extreme + 1) / (resamples + 1)
 
 
 def mcnemar_exact(gained: int, lost: int) -> float:

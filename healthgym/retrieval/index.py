@@ -1,7 +1,7 @@
 """Opening an index on disk, or passages in memory, to search them."""
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from healthgym.retrieval.dense import NumpyDense, import_faiss, load_faiss
 from healthgym.retrieval.encoders import Encoder, HashingEncoder, load_encoder
 from healthgym.retrieval.exclusions import read_exclusions
 from healthgym.retrieval.lexical import LexicalBuilder, LexicalIndex, import_bm25s
-from healthgym.retrieval.manifest import REMEDY, Manifest, check_files, read_manifest
+from healthgym.retrieval.manifest import REMEDY, Manifest, check_files, checksum_of, read_manifest
 from healthgym.retrieval.passages import Passage
 from healthgym.retrieval.reranking import Reranker, load_reranker
 from healthgym.retrieval.retriever import Retriever
@@ -65,7 +65,7 @@ def open_retriever(
         dense,
         LexicalIndex.load(data / LEXICAL),
         encoder,
-        {"index": manifest.index, "bytes": manifest.bytes},
+        {"index": manifest.index, "bytes": manifest.bytes, "digest": checksum_of(asdict(manifest))},
         read_exclusions(exclude) if isinstance(exclude, Path | str) else exclude,
         None if reranker is None else load_reranker(reranker),
     )

@@ -3,10 +3,10 @@
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from healthgym.envs.episode import Episode
-from healthgym.errors import ConfigError, HealthgymError
+from healthgym.errors import ConfigError, GraderError, HealthgymError
 from healthgym.rewards import RewardConfig, compose
 from healthgym.rollout.applier import Applier, Inline, applier
 from healthgym.rollout.markup import with_hint
@@ -26,12 +26,23 @@ class Job:
     """One attempt to make. Attempts of a group share task and world seed.
 
     hint: text shown as a user message of its own before the first turn; it is no part of the episode's messages.
+    sampling: seeds its turns, together with the loop's seed; None takes the job's place among the others.
     """
 
     task_id: str
     group: int = 0
     seed: int = 0
     hint: str | None = None
+    sampling: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A job that gave no trajectory, and why: its prompt leaves no room for a turn, or something of ours failed."""
+
+    job: Job
+    kind: Literal["no_room", "infrastructure", "grader"]
+    reason: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +95,7 @@ def collect(
     in_flight: int = 64,
     reward: RewardConfig | None = None,
     on_trajectory: Callable[[Trajectory], None] | None = None,
+    on_lost: Callable[[Lost], None] | None = None,
     seed: int = 0,
     workers: int = 0,
 ) -> list[Trajectory | None]:
@@ -102,6 +114,8 @@ def collect(
         in_flight: Episodes that advance together.
         reward: How a grade becomes the reward; None takes the default.
         on_trajectory: Called with each trajectory as it finishes, for instance a TraceWriter.
+        on_lost: Called with each job that gives none. With it, a prompt without room and an error of the grader cost that
+            job alone and the others go on; without it they are raised.
         seed: With the job's place it seeds the sampling of each turn.
         workers: Threads that apply turns to their episodes, for tools that wait on something outside the process, such
             as a patient played by a remote model; 0 applies them in this thread.
@@ -114,6 +128,7 @@ def collect(
         GraderError: Grading failed, which is a bug and never a score of 0.
     """
     loop = _Loop(policy, make_episode, template, reward, seed)
+    loop.on_lost = on_lost
     loop.limits = Limits(turn=max_tokens_per_turn, completion=max_completion_tokens, context=max_context)
     with applier(workers) as loop.applier:
         return loop.run(jobs, in_flight, on_trajectory)
@@ -133,6 +148,7 @@ class _Loop:
         self.limits = Limits()
         self.applier: Applier = Inline()
         self.running: dict[int, _Running] = {}
+        self.on_lost: Callable[[Lost], None] | None = None
 
     def run(
         self, jobs: Sequence[Job], in_flight: int, on_trajectory: Callable[[Trajectory], None] | None
@@ -169,12 +185,16 @@ class _Loop:
                 prompt = template.insert_hint(episode.messages, job.hint, episode.tools)
             transcript = Transcript(prompt)
             if self.limits.room(transcript) < 1:
-                raise ConfigError(
+                reason = (
                     f"The prompt of {job.task_id} takes {len(transcript.ids)} tokens and leaves no room for a turn "
                     f"({self.limits}). Raise max_context, or use a shorter prompt profile."
                 )
+                if self.on_lost is None:
+                    raise ConfigError(reason)
+                return self.on_lost(Lost(job, "no_room", reason))
         self.running[key] = one = _Running(job, episode, transcript)
         self._ask(key, one)
+        return None
 
     def _ask(self, key: int, one: _Running) -> None:
         transcript, episode = one.transcript, one.episode
@@ -189,7 +209,7 @@ class _Loop:
                 tools=episode.tools,
                 prompt_ids=list(transcript.ids) if transcript is not None else (),
                 max_tokens=self.limits.room(transcript) if transcript is not None else self.limits.turn,
-                seed=mix_seed(self.seed, key, episode.turns),
+                seed=mix_seed(self.seed, key if one.job.sampling is None else one.job.sampling, episode.turns),
             )
         )
 
@@ -204,11 +224,24 @@ class _Loop:
                 failures += 1
                 logger.warning("episode of %s failed in the infrastructure: %s", one.job.task_id, applied.error)
                 self._close(applied.key)
+                if self.on_lost is not None:
+                    self.on_lost(Lost(one.job, "infrastructure", applied.error))
             elif self._answer(applied.key, one, applied.result, applied.answers):
-                made[applied.key] = trajectory = self._finish(applied.key, one)
-                if on_trajectory is not None:
+                made[applied.key] = trajectory = self._graded(applied.key, one)
+                if on_trajectory is not None and trajectory is not None:
                     on_trajectory(trajectory)
         return failures
+
+    def _graded(self, key: int, one: _Running) -> Trajectory | None:
+        """Return the finished trajectory, or None where grading failed and `on_lost` took that."""
+        try:
+            return self._finish(key, one)
+        except GraderError as error:
+            if self.on_lost is None:
+                raise
+            self._close(key)
+            self.on_lost(Lost(one.job, "grader", str(error)))
+            return None
 
     def _take(self, result: TurnResult) -> None:
         """Record the tokens of one turn and have it applied to its episode."""

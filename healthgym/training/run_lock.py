@@ -1,16 +1,12 @@
 """One run folder, one run at a time: a lock that dies with the process that holds it."""
 
-import fcntl
-import json
-import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError
+from healthgym.locks import Held, release_lock, take_lock
 
 LOCK = "run.lock"
 
@@ -38,39 +34,21 @@ def run_lock(run_dir: Path, processes: Any = None) -> Iterator[None]:
         yield
     finally:
         if held >= 0:
-            os.ftruncate(held, 0)
-            os.close(held)  # and the lock with it
+            release_lock(held)
 
 
 def _take(run_dir: Path) -> tuple[int, str | None]:
     """Return the locked file, or why it could not be locked."""
     try:
         run_dir.mkdir(parents=True, exist_ok=True)
-        file = os.open(run_dir / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        return take_lock(run_dir / LOCK), None
     except OSError as error:
         return -1, f"The run folder {run_dir} cannot be used: {error.strerror}. Give another one with --run-dir."
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        holder = os.pread(file, 4096, 0).decode("utf-8", "replace")
-        os.close(file)
+    except Held as holder:
         return -1, (
-            f"{run_dir} is in use by another run ({_named(holder)}). Wait for it or stop it, or give another folder "
+            f"{run_dir} is in use by another run ({holder}). Wait for it or stop it, or give another folder "
             "with --run-dir."
         )
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    note = json.dumps({"pid": os.getpid(), "host": socket.gethostname(), "since": started})
-    os.ftruncate(file, 0)
-    os.pwrite(file, note.encode(), 0)
-    return file, None
-
-
-def _named(holder: str) -> str:
-    try:
-        found = json.loads(holder)
-        return f"process {found['pid']} on {found['host']} since {found['since']}"
-    except (json.JSONDecodeError, KeyError, TypeError):
-        return "its process did not say which it is"
 
 
 def _told_to_all(refusal: str | None, processes: Any) -> str | None:

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from healthgym.authoring.scaffold import new_domain
+from healthgym.envs.episode import Episode
 from healthgym.errors import ConfigError, GraderError, NotRegistered
 from healthgym.evaluation import gym_suite
 from healthgym.evaluation.gym_suite import evaluate_policy
@@ -72,14 +73,14 @@ def test_an_infrastructure_failure_is_counted_and_never_scored(suite, ids):
 
 
 def test_a_grader_error_is_counted_and_the_others_go_on(suite, ids, monkeypatch):
-    true_grade = gym_suite.Episode.grade
+    true_grade = Episode.grade
 
     def grade(episode):
         if episode.task.id in ids[:2]:
             raise GraderError("broken")
         return true_grade(episode)
 
-    monkeypatch.setattr(gym_suite.Episode, "grade", grade)
+    monkeypatch.setattr(Episode, "grade", grade)
     seen = []
     found = evaluate_policy(Oracle(suite, ids), suite, ids, in_flight=4, on_trajectory=seen.append)
     assert (found.n, found.success) == (10, 1.0)

@@ -1,0 +1,49 @@
+"""Opens what `healthgym eval` measures: the candidate of an engine, and what its episodes share."""
+
+import importlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from healthgym.errors import ConfigError, MissingDependency, nearest
+
+if TYPE_CHECKING:
+    from healthgym.evaluation.candidate import Candidate
+    from healthgym.world import Services
+
+ENGINES: Mapping[str, tuple[str, str]] = {
+    "transformers": ("healthgym.evaluation.transformers_candidate", "open_transformers"),
+    "vllm": ("healthgym.evaluation.vllm_candidate", "open_vllm"),
+    "openai": ("healthgym.evaluation.openai_candidate", "open_endpoint"),
+}
+"""By engine, the module and function that open a candidate."""
+
+
+def open_candidate(engine: str, checkpoint: str, options: Mapping[str, Any]) -> "Candidate":
+    """Return the candidate that an engine opens, given the options that were set.
+
+    Raises:
+        ConfigError: There is no such engine, or it cannot open the checkpoint.
+        MissingDependency: A package it needs is not installed.
+    """
+    if engine not in ENGINES:
+        raise ConfigError(f"No engine {engine!r}.{nearest(engine, ENGINES)}")
+    module, function = ENGINES[engine]
+    try:
+        opener = getattr(importlib.import_module(module), function)
+    except ModuleNotFoundError as error:
+        if (error.name or "").startswith("healthgym"):
+            raise ConfigError(f"This installation has no engine {engine!r}: {error.name} is missing") from error
+        raise MissingDependency.extra(f"the engine {engine}", "vllm" if engine == "vllm" else "train") from error
+    made: Candidate = opener(checkpoint, **{name: value for name, value in options.items() if value is not None})
+    return made
+
+
+def open_services(index: Path | str | None, exclude: Any = ()) -> "Services | None":
+    """Return what episodes share: the index in a folder, opened; None leaves the built-in passages."""
+    if index is None:
+        return None
+    from healthgym.retrieval import SearchService, open_retriever
+    from healthgym.world import Services
+
+    return Services(retriever=SearchService(open_retriever(index, exclude=exclude)))

@@ -1,0 +1,196 @@
+"""Runs a benchmark against a candidate: makes the rows that are missing, and sums up those that are there."""
+
+import errno
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from healthgym.errors import ConfigError, HealthgymError, RunStopped, nearest
+from healthgym.evaluation.benchmark import Benchmark, Settings
+from healthgym.evaluation.candidate import Candidate
+from healthgym.evaluation.folder import EvaluationFolder
+from healthgym.evaluation.identity import identity_of, machine
+from healthgym.evaluation.items import Attempt, Item, attempts_at
+from healthgym.evaluation.rows import LOST, Row
+from healthgym.evaluation.sampling import sample_items
+from healthgym.evaluation.summary import summarise_rows
+from healthgym.rollout.trajectory import Trajectory
+from healthgym.world import Services
+
+Progress = Callable[[int, int, Row | None], None]
+"""Told (rows done, rows asked for, the row just made), first with no row."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evaluation:
+    """What an evaluation left: its folder, its rows in the order asked for, and what `result.json` holds."""
+
+    folder: Path
+    rows: tuple[Row, ...]
+    record: Mapping[str, Any]
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether rows are missing or were lost to an error of ours."""
+        return bool(self.record["partial"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as JSON-like data."""
+        return dict(self.record)
+
+
+def evaluate(
+    benchmark: Benchmark,
+    candidate: Candidate,
+    settings: Settings,
+    out_dir: str | Path,
+    *,
+    attempts: int = 1,
+    limit: int | None = None,
+    seed: int = 0,
+    services: Services | None = None,
+    progress: Progress | None = None,
+    restart: bool = False,
+    notes: Mapping[str, Any] | None = None,
+) -> Evaluation:
+    """Measure a candidate on a benchmark into a folder, which the same call continues after any interruption.
+
+    Rows are appended as attempts finish; only those that are missing, or were lost to an error of ours, are made. The
+    folder receives `run.json` (what its rows depend on), `rows.jsonl`, `traces.jsonl` (episodes) and `result.json`.
+
+    Args:
+        benchmark: What is asked.
+        candidate: What is measured.
+        settings: How it is asked.
+        out_dir: The folder.
+        attempts: Attempts at each item; raising it keeps the rows there are.
+        limit: A fixed sample of this many items, see `sample_items`; raising it keeps the rows there are.
+        seed: Seeds worlds and sampling.
+        services: What episodes share.
+        progress: Told as rows are made.
+        restart: Set an earlier evaluation in the folder aside and begin anew.
+        notes: More to write into `run.json`, such as where the data was taken from; no part of what rows depend on.
+
+    Raises:
+        ConfigError: A setting cannot be used, the folder is in use, or its rows were made otherwise; names what differs.
+        RunStopped: Interrupted; the rows so far are whole and summed up.
+        HealthgymError: The disk is full, or the benchmark broke the rule of one row an attempt.
+    """
+    if settings.mode not in benchmark.modes:
+        raise ConfigError(f"{benchmark.name} has no mode {settings.mode!r}.{nearest(settings.mode, benchmark.modes)}")
+    items = benchmark.items()
+    chosen = sample_items(items, limit)
+    wanted = attempts_at(chosen, attempts, seed=seed)
+    identity = identity_of(benchmark, items, candidate, settings, seed=seed, services=services)
+    folder = EvaluationFolder(out_dir)
+    with folder.set_aside() if restart else folder.held():
+        folder.claim(identity, notes)
+        run = _Run(benchmark, candidate, settings, folder, chosen, wanted, identity, progress)
+        run.make_missing(services)
+        return run.finish()
+
+
+class _Run:
+    """One call's share of an evaluation."""
+
+    def __init__(
+        self,
+        benchmark: Benchmark,
+        candidate: Candidate,
+        settings: Settings,
+        folder: EvaluationFolder,
+        items: Sequence[Item],
+        wanted: Sequence[Attempt],
+        identity: Mapping[str, Any],
+        progress: Progress | None,
+    ) -> None:
+        self.benchmark, self.candidate, self.settings, self.folder = benchmark, candidate, settings, folder
+        self.items, self.wanted, self.identity, self.progress = items, wanted, identity, progress
+        self.rows = {row.key: row for row in folder.rows()}
+        missing = [one for one in wanted if not self._is_made(one.key)]
+        self.missing = {one.key: one for one in missing}
+        self.started = time.monotonic()
+
+    def make_missing(self, services: Services | None) -> None:
+        """Make the missing rows; what an interruption or a full disk leaves is summed up as it is."""
+        self._tell(None)
+        try:
+            if self.missing:
+                self.benchmark.measure(list(self.missing.values()), self.candidate, self.settings, services, self._keep)
+        except KeyboardInterrupt:
+            self.folder.write_result(self.record())
+            raise RunStopped(
+                f"Interrupted with {self._done()} of {len(self.wanted)} rows in {self.folder.path}. They are whole; the "
+                "same command makes the others."
+            ) from None
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                raise
+            raise HealthgymError(
+                f"The disk is full: {error}. {self._done()} of {len(self.wanted)} rows are in {self.folder.path}, whole. "
+                "Free space; the same command makes the others."
+            ) from error
+        if self.missing:
+            first = next(iter(self.missing))
+            raise HealthgymError(
+                f"{self.benchmark.name} gave no row for {len(self.missing)} attempts, {first} among them; a benchmark "
+                "keeps exactly one row for each attempt it is given"
+            )
+
+    def finish(self) -> Evaluation:
+        """Sum up and write the result."""
+        record = self.record()
+        self.folder.write_result(record)
+        return Evaluation(folder=self.folder.path, rows=tuple(self._asked_for()), record=record)
+
+    def record(self) -> dict[str, Any]:
+        """Return what `result.json` is to hold."""
+        before = self.folder.result().get("seconds", 0.0)
+        summary = summarise_rows(
+            self._asked_for(),
+            suite=self.benchmark.name,
+            mode=self.settings.mode,
+            candidate=self.candidate.name,
+            floors=self.benchmark.floors(self.items),
+            hashes={
+                **self.candidate.hashes, "items": self.identity["items"], **self.identity["hashes"],
+            },
+            scorer=self.benchmark.scorer,
+            engine=self.candidate.engine,
+            sampling=dict(self.candidate.sampling),
+            settings=asdict(self.settings),
+            machine=machine(),
+            expected=len(self.wanted),
+        )  # fmt: skip
+        return {
+            **summary.to_dict(),
+            "title": self.benchmark.title,
+            "index": self.identity["index"],
+            "healthgym": self.identity["healthgym"],
+            "seconds": round(before + time.monotonic() - self.started, 3),
+        }
+
+    def _keep(self, row: Row, trajectory: Trajectory | None = None, /) -> None:
+        if row.key not in self.missing:
+            raise HealthgymError(
+                f"{self.benchmark.name} kept a row for {row.key}, which was not asked for or is there already"
+            )
+        self.folder.keep(row, trajectory)
+        del self.missing[row.key]
+        self.rows[row.key] = row
+        self._tell(row)
+
+    def _is_made(self, key: tuple[str, int]) -> bool:
+        return key in self.rows and self.rows[key].status not in LOST
+
+    def _asked_for(self) -> list[Row]:
+        return [self.rows[one.key] for one in self.wanted if one.key in self.rows]
+
+    def _done(self) -> int:
+        return sum(self._is_made(one.key) for one in self.wanted)
+
+    def _tell(self, row: Row | None) -> None:
+        if self.progress is not None:
+            self.progress(len(self.wanted) - len(self.missing), len(self.wanted), row)

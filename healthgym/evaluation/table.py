@@ -1,0 +1,142 @@
+"""Tables for the terminal, 80 columns wide: a result with its floors and strata, and a comparison."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from healthgym.evaluation.comparison import Comparison
+from healthgym.evaluation.paired import Paired
+
+WIDTH = 80
+BAR = 24
+MAX_VALUES = 12
+"""Values of a stratum that are shown, those with most rows."""
+
+
+def result_table(result: Mapping[str, Any], *, width: int = WIDTH) -> Group:
+    """Return a result as `Summary.to_dict` gives it: score, interval and floors on one axis, counts, strata, cautions."""
+    made = Table(width=width, header_style="bold", pad_edge=False, box=None)
+    for name, justify in (("", "left"), ("n", "right"), ("score", "right"), ("95 %", "left"), ("0%", "left")):
+        made.add_column(name, justify=justify, no_wrap=True, overflow="ellipsis")  # type: ignore[arg-type]
+    made.columns[-1].header = Text("0%" + " " * (BAR - 6) + "100%")
+    made.columns[0].ratio = 1
+    for cells in _result_rows(result):
+        made.add_row(*cells)
+    title = " ".join(part for part in (result.get("suite"), result.get("mode")) if part)
+    lines: list[RenderableType] = [
+        Text(f"{title}: {result.get('candidate', '')}", style="bold"),
+        made,
+        Text(_counts(result)),
+    ]
+    lines += [Text(f"! {warning}", style="yellow") for warning in result.get("warnings", ())]
+    return Group(*lines)
+
+
+def _result_rows(result: Mapping[str, Any]) -> Iterator[list[Text]]:
+    yield _cells("answered rows", result["n"], result["score"], result["ci"], bold=True)
+    yield _cells("all rows", result["n_all"], result["score_all"], result["ci_all"])
+    for floor in result.get("floors", ()):
+        if floor["score"] is not None:
+            yield _cells(f"  floor: {floor['name']}", None, floor["score"], None)
+    for what in ("pass_at_k", "pass_hat_k"):
+        for k, found in result.get(what, {}).items():
+            if k != "1":
+                yield _cells(
+                    what.replace("_at_", "@").replace("_hat_", "^").replace("k", k),
+                    found["n"],
+                    found["value"],
+                    found["ci"],
+                )
+    for name, values in result.get("strata", {}).items():
+        if len(values) < 2:
+            continue
+        yield [Text(name, style="italic"), *[Text()] * 4]
+        largest = sorted(values.items(), key=lambda pair: -pair[1]["n"])[:MAX_VALUES]
+        for value, found in sorted(largest):
+            yield _cells(f"  {value}", found["n"], found["score"], found["ci"])
+        if len(values) > MAX_VALUES:
+            yield [Text(f"  and {len(values) - MAX_VALUES} more"), *[Text()] * 4]
+
+
+def _cells(label: str, n: int | None, value: float | None, ci: Any, *, bold: bool = False) -> list[Text]:
+    style = "bold" if bold else ""
+    return [
+        Text(label, style=style),
+        Text("" if n is None else f"{n:,}"),
+        Text("-" if value is None else f"{value:.1%}", style=style),
+        Text("" if ci is None else f"{ci[0]:.1%} to {ci[1]:.1%}"),
+        _bar(value, ci),
+    ]
+
+
+def _bar(value: float | None, ci: Any) -> Text:
+    """Return an interval as a line of characters from 0 to 1, its mean as a dot."""
+    cells = ["·"] * BAR
+    if ci is not None:
+        for place in range(_place(ci[0]), _place(ci[1]) + 1):
+            cells[place] = "─"
+    if value is not None:
+        cells[_place(value)] = "●" if ci is not None else "│"
+    return Text("".join(cells), style="" if ci is not None else "dim")
+
+
+def _place(share: float) -> int:
+    return min(BAR - 1, max(0, int(share * BAR)))
+
+
+def _counts(result: Mapping[str, Any]) -> str:
+    others = [f"{count:,} {name}" for name, count in result["counts"].items() if count and name != "answered"]
+    return f"not answered: {', '.join(others)}" if others else "every row was answered"
+
+
+def comparison_table(one: Comparison, *, width: int = WIDTH) -> Table:
+    """Return a comparison: differences with interval, rows changed each way, adjusted p-values and effect sizes."""
+    made = Table(
+        title=f"{one.suite}: {one.second} less {one.first}", title_justify="left", width=width, box=None, pad_edge=False,
+        header_style="bold",
+    )  # fmt: skip
+    made.add_column("", ratio=1, no_wrap=True, overflow="ellipsis")
+    for name in ("n", "first", "second", "difference", "+", "-", "p", "effect"):
+        made.add_column(name, justify="right", no_wrap=True)
+    if one.both is not None:
+        made.add_row(*_paired_cells("answered by both", one.both))
+    made.add_row(*_paired_cells("all rows", one.everything))
+    if one.answering.gained or one.answering.lost:
+        made.add_row(*_paired_cells("answered at all", one.answering))
+    for name, paired in one.scores.items():
+        made.add_row(*_paired_cells(f"  {name}", paired))
+    for name, values in one.strata.items():
+        made.add_row(Text(name, style="italic"))
+        for value, paired in values.items():
+            made.add_row(*_paired_cells(f"  {value}", paired))
+    headline = one.both or one.everything
+    made.caption = f"p adjusted by Holm within each kind of row. {verdict(headline)}"
+    made.caption_justify = "left"
+    return made
+
+
+def _paired_cells(label: str, paired: Paired) -> list[Text]:
+    ci = "" if paired.interval is None else f" ({paired.interval[0] * 100:+.1f} to {paired.interval[1] * 100:+.1f})"
+    p = paired.p_value if paired.p_adjusted is None else paired.p_adjusted
+    return [
+        Text(label), Text(f"{paired.n:,}"), Text(f"{paired.first:.1%}"), Text(f"{paired.second:.1%}"),
+        Text(f"{paired.difference * 100:+.1f}{ci}"), Text(f"{paired.gained:,}"), Text(f"{paired.lost:,}"),
+        Text("<.001" if p < 0.001 else f"{p:.3f}".lstrip("0")),
+        Text("-" if paired.effect is None else f"{paired.effect:+.2f}"),
+    ]  # fmt: skip
+
+
+def verdict(paired: Paired) -> str:
+    """Return what a comparison says, in a sentence."""
+    p = paired.p_value if paired.p_adjusted is None else paired.p_adjusted
+    points = f"{abs(paired.difference) * 100:.1f} points"
+    if p < 0.05:
+        return f"The second is {'better' if paired.difference > 0 else 'worse'} by {points}."
+    if paired.alike:
+        return f"Alike within {paired.margin * 100:g} points."
+    if paired.required_n is None:
+        return f"No difference was seen, and {paired.margin * 100:g} points are not ruled out."
+    return f"Undecided: a difference of {points} would take about {paired.required_n:,} rows to show."
