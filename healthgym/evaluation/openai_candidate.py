@@ -167,16 +167,20 @@ def look(endpoint: Endpoint, wanted: str | None) -> Served:
     """
     try:
         answer = endpoint.ask("GET", "/models", patience=FIRST_LOOK)
-    except EndpointRefused as error:
-        if error.status != 404 or wanted is None:
+    except (EndpointRefused, EndpointFailed) as error:
+        if isinstance(error, EndpointFailed) and error.status is None:
+            raise
+        if error.status in (401, 403) or wanted is None:
             raise ConfigError(f"The endpoint does not tell which models it serves: {error}") from error
-        logger.warning("%s lists no models; whether it serves %s shows in its answers alone", endpoint.url, wanted)
-        return Served(id=wanted)
+        answer = {"data": []}
     listed = answer.get("data") if isinstance(answer, Mapping) else None
     if not isinstance(listed, list) or not all(isinstance(one, Mapping) and "id" in one for one in listed):
         raise ConfigError(
             f"{endpoint.url}/models answers, but with no list of models. Is it an OpenAI-compatible server?"
         )
+    if not listed and wanted is not None:
+        logger.warning("%s lists no models; whether it serves %s shows in its answers alone", endpoint.url, wanted)
+        return Served(id=wanted)
     by_id = {str(one["id"]): one for one in listed}
     if wanted is None and len(by_id) != 1:
         raise ConfigError(f"{endpoint.url} serves {len(by_id)} models; name one.{nearest('', by_id)}")

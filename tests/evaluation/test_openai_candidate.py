@@ -63,6 +63,8 @@ def test_a_server_without_a_list_needs_the_models_name(server: Server, caplog):
     with pytest.raises(ConfigError, match="does not tell which models"):
         opened(server)
     assert opened(server, model="m").name == "m" and "lists no models" in caplog.text
+    server.models = {"data": []}
+    assert opened(server, model="m").name == "m"
 
 
 def test_the_address_may_name_the_model_and_leave_out_the_version(server: Server):

@@ -67,6 +67,9 @@ def folder(suite: Suite, jobs: list[Job], tmp_path_factory: pytest.TempPathFacto
         for parameter in model.parameters():
             if parameter.dim() > 1:
                 parameter.mul_(5)  # likeliest tokens that are likeliest by far more than rounding
+        # Halves of characters stay unwritten: vLLM's text leaves such a half out at the end of an answer, other decoders show it.
+        halves = [at for at in range(len(tokenizer)) if "\ufffd" in tokenizer.decode([at])]
+        model.get_input_embeddings().weight[halves] = 0
     path = tmp_path_factory.mktemp("model")
     model.save_pretrained(path)
     tokenizer.save_pretrained(path)
