@@ -10,8 +10,9 @@ from healthgym.authoring.scaffold import new_domain
 from healthgym.errors import ConfigError, HealthgymError
 from healthgym.evaluation.asking import Ask, ask_all
 from healthgym.evaluation.candidate import Options, OptionScores
+from healthgym.evaluation.endpoint_model import api_root
 from healthgym.evaluation.endpoint_scoring import EndpointScores, scoring_form
-from healthgym.evaluation.openai_candidate import api_root, open_endpoint
+from healthgym.evaluation.openai_candidate import open_endpoint
 from healthgym.registry import load_domain
 from healthgym.rollout import Job, collect, episode_maker
 from healthgym.rollout.endpoint import Endpoint, EndpointDown, EndpointFailed
