@@ -9,6 +9,7 @@ from endpoint_case import QUICK, Server, finish, hangs_up, request, says
 from healthgym.authoring.scaffold import new_domain
 from healthgym.errors import ConfigError, HealthgymError
 from healthgym.evaluation.asking import Ask, ask_all
+from healthgym.evaluation.cache import with_cache
 from healthgym.evaluation.candidate import Options, OptionScores
 from healthgym.evaluation.endpoint_model import api_root
 from healthgym.evaluation.endpoint_scoring import EndpointScores, scoring_form
@@ -268,3 +269,17 @@ def test_a_broken_reply_is_asked_again_before_it_counts(server: Server):
     candidate = opened(server)
     server.script = [says(200, {"choices": []})]
     assert finish(candidate.policy, request())[0].message == "yes"
+
+
+def test_an_episode_that_was_played_before_is_played_from_the_cache(server: Server, suite: Suite, tmp_path: Any):
+    (task_id, *_) = suite.ids(split="test")
+    played = []
+    for _ in range(2):
+        candidate = with_cache(opened(server), tmp_path)
+        scripted(server, suite, task_id)
+        before = len(server.posts)
+        (made,) = collect([Job(task_id)], candidate.policy, episode_maker(suite))
+        assert made is not None and made.grade.success
+        played.append((made.messages, made.assistant_tokens))
+        candidate.close()
+    assert len(server.posts) == before and played[0] == played[1]
