@@ -6,17 +6,20 @@ import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError
+from healthgym.evaluation.candidate import Candidate
 from healthgym.rollout.policy import Counted, Policy, Prepared, TurnRequest, TurnResult
 
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
 """Part of every key; raised when stored answers could no longer be read as they were meant."""
+FILE = "responses.sqlite"
 WAIT_S = 60.0
 """Longest that one process waits for another's write."""
 _DAMAGED = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
@@ -108,6 +111,25 @@ class CachedPolicy:
             asked = ["messages", list(request.messages), list(request.tools)]
         text = json.dumps([asked, request.seed, request.max_tokens], sort_keys=True, default=str)
         return sha256(f"{self._identity}\n{text}".encode()).digest()
+
+
+def with_cache(candidate: Candidate, folder: str | Path) -> Candidate:
+    """Return a candidate whose answers are kept in `folder` and asked once.
+
+    Raises:
+        ConfigError: The folder cannot be written.
+    """
+    identity = {
+        "engine": candidate.engine, "hashes": dict(candidate.hashes), "sampling": dict(candidate.sampling),
+        "max_context": candidate.max_context,
+    }  # fmt: skip
+    policy = CachedPolicy(candidate.policy, Path(folder) / FILE, identity)
+
+    def close() -> None:
+        policy.close()
+        candidate.close()
+
+    return replace(candidate, policy=policy, close=close)
 
 
 class ResponseFile:

@@ -1,19 +1,19 @@
 """Candidates behind OpenAI-compatible endpoints: looked at before the first row, and again after the last."""
 
 import logging
-import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urldefrag, urlsplit
+from urllib.parse import urldefrag
 
-from healthgym.errors import ConfigError, HealthgymError, nearest
+from healthgym.errors import ConfigError, HealthgymError
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.endpoint_dialect import VLLM_EXTRA, find_dialect
+from healthgym.evaluation.endpoint_model import FIRST_LOOK, Served, api_root, look, pushed_weights, server_root
 from healthgym.evaluation.endpoint_scoring import PROBE_IDS, EndpointScores, Token, scoring_form
-from healthgym.rollout.endpoint import Endpoint, EndpointFailed, EndpointRefused, Patience, Unusable, checked_url
+from healthgym.rollout.endpoint import Endpoint, EndpointFailed, EndpointRefused, Patience
 from healthgym.rollout.openai_messages import ChatReply, ToolMode
 from healthgym.rollout.openai_policy import OpenAIPolicy
 
@@ -23,30 +23,9 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-FIRST_LOOK = Patience(timeout_s=60.0, total_s=60.0, retries=2, first_wait_s=0.5)
-"""How long a server is waited for before anything is known of it."""
 PROBE_TOLERANCE = 0.3
 """Largest mean change, in nats a token, of the same tokens' log-probabilities under the same 16-bit weights."""
 _UNCHANGING = ("id", "root", "max_model_len", "weights")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Served:
-    """What a server says it serves.
-
-    id: the model's name there.
-    root: the folder or name it was loaded from.
-    owned_by: often the kind of server.
-    weights: name of the weights that a trainer pushed, for servers of `healthgym vllm-serve`.
-    version: of the server.
-    """
-
-    id: str
-    root: str = ""
-    max_model_len: int | None = None
-    owned_by: str = ""
-    weights: str = ""
-    version: str = ""
 
 
 def open_endpoint(
@@ -80,7 +59,7 @@ def open_endpoint(
         tokenizer: Folder or name of the model's tokenizer. With a vLLM server, turns then go out and come back as
             tokens, as from an engine in this process, and options can be scored. None works on messages.
         has_vision: Whether messages may hold images.
-        max_context: Positions, where the server does not say.
+        max_context: Lowers the positions that the server names.
         extra: Further fields of every request.
 
     Raises:
@@ -127,73 +106,24 @@ def open_endpoint(
         policy=policy,
         template=template,
         loglikelihoods=watch.scores if template is not None else None,
-        hashes=_hashes(server, served, reply),
+        hashes=_hashes(server, served, reply, template),
         sampling={
             "temperature": temperature, "top_p": top_p, "tools": "tokens" if template is not None else dialect.tools,
             "takes_seed": int(dialect.takes_seed), **{name: _plain(value) for name, value in dialect.extra.items()},
         },
-        max_context=served.max_model_len or max_context,
+        max_context=min((one for one in (served.max_model_len, max_context) if one is not None), default=None),
         has_vision=has_vision,
         close=close,
         verify=watch.verify,
     )  # fmt: skip
 
 
-def _hashes(server: Endpoint, served: Served, reply: ChatReply) -> dict[str, str]:
+def _hashes(server: Endpoint, served: Served, reply: ChatReply, template: "ChatTemplate | None") -> dict[str, str]:
     """Return what tells this candidate from others, where weights cannot be read."""
     said = {"root": served.root, "weights": served.weights, "answering": reply.model or ""}
+    if template is not None:
+        said["chat_template"] = sha256(str(template.tokenizer.chat_template).encode()).hexdigest()
     return {"endpoint": server.url, "model": served.id, **{name: value for name, value in said.items() if value}}
-
-
-def api_root(url: str) -> str:
-    """Return the address under which the protocol's paths begin."""
-    url = checked_url(url)
-    for ending in ("/chat/completions", "/completions", "/models"):
-        url = url.removesuffix(ending)
-    return url if re.search(r"/v\d", urlsplit(url).path) else f"{url}/v1"
-
-
-def server_root(endpoint: Endpoint) -> str:
-    """Return the address of the server's other paths."""
-    return endpoint.url.rsplit("/v", 1)[0]
-
-
-def look(endpoint: Endpoint, wanted: str | None) -> Served:
-    """Return what a server serves.
-
-    Raises:
-        ConfigError: It serves another model than the one wanted, or several and none was named.
-        EndpointFailed: It cannot be reached.
-    """
-    try:
-        answer = endpoint.ask("GET", "/models", patience=FIRST_LOOK)
-    except EndpointRefused as error:
-        if error.status != 404 or wanted is None:
-            raise ConfigError(f"The endpoint does not tell which models it serves: {error}") from error
-        logger.warning("%s lists no models; whether it serves %s shows in its answers alone", endpoint.url, wanted)
-        return Served(id=wanted)
-    listed = answer.get("data") if isinstance(answer, Mapping) else None
-    if not isinstance(listed, list) or not all(isinstance(one, Mapping) and "id" in one for one in listed):
-        raise ConfigError(
-            f"{endpoint.url}/models answers, but with no list of models. Is it an OpenAI-compatible server?"
-        )
-    by_id = {str(one["id"]): one for one in listed}
-    if wanted is None and len(by_id) != 1:
-        raise ConfigError(f"{endpoint.url} serves {len(by_id)} models; name one.{nearest('', by_id)}")
-    name = wanted if wanted is not None else next(iter(by_id))
-    if name not in by_id:
-        raise ConfigError(f"{endpoint.url} does not serve {name!r}.{nearest(name, by_id)}")
-    one = by_id[name]
-    length = one.get("max_model_len")
-    owner = str(one.get("owned_by") or "")
-    return Served(
-        id=name,
-        root=str(one.get("root") or ""),
-        max_model_len=length if isinstance(length, int) else None,
-        owned_by=owner,
-        weights=_pushed_weights(endpoint) if owner == "vllm" else "",
-        version=_version(endpoint) if owner == "vllm" else "",
-    )
 
 
 class _Watch:
@@ -251,7 +181,7 @@ def _on_tokens(
     )
     policy = VLLMPolicy(
         engine,
-        ServedAsIs(lambda: _pushed_weights(endpoint)),
+        ServedAsIs(lambda: pushed_weights(endpoint)),
         words,
         end_ids=sorted({template.turn_end_id, words.eos_token_id} - {None}),
         sampling=Sampling(temperature=temperature, top_p=top_p),
@@ -281,25 +211,6 @@ def _same_tokenizer(endpoint: Endpoint, served: Served, words: Any) -> None:
             f"The tokenizer given for {served.id} is not the server's: it reads {text!r} as {ours}, the server as {theirs}. "
             "Give the folder the server loaded the model from."
         )
-
-
-def _pushed_weights(endpoint: Endpoint) -> str:
-    """Return the name of the weights a trainer pushed to a server of `healthgym vllm-serve`; empty elsewhere."""
-    body = {"method": "healthgym_weights"}
-    with suppress(EndpointRefused, EndpointFailed, Unusable):
-        answer = endpoint.ask(
-            "POST", f"{server_root(endpoint)}/collective_rpc", body, patience=replace(FIRST_LOOK, retries=0)
-        )
-        results = answer.get("results") if isinstance(answer, Mapping) else None
-        return str(results[0].get("version") or "") if results and isinstance(results[0], Mapping) else ""
-    return ""
-
-
-def _version(endpoint: Endpoint) -> str:
-    with suppress(EndpointRefused, EndpointFailed):
-        answer = endpoint.ask("GET", f"{server_root(endpoint)}/version", patience=replace(FIRST_LOOK, retries=0))
-        return str(answer.get("version") or "") if isinstance(answer, Mapping) else ""
-    return ""
 
 
 def _plain(value: Any) -> float | int | str | None:

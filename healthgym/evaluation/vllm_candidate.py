@@ -1,18 +1,15 @@
 """Candidates that vLLM runs, in a server of their own, with the weights of a folder and proof of it."""
 
-import json
-import logging
 import shutil
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Literal
 
-from healthgym.errors import ConfigError
 from healthgym.evaluation.candidate import Candidate
+from healthgym.evaluation.checkpoint import Checkpoint, find_checkpoint
 from healthgym.evaluation.endpoint_scoring import EndpointScores
+from healthgym.evaluation.model_hashes import local_folder, model_hashes
 from healthgym.rollout.endpoint import Endpoint, Patience
-
-logger = logging.getLogger(__name__)
 
 CPU_CACHE_GB = 1.0
 """Memory for keys and values where there is no accelerator: there, vLLM's own default is a share of the machine's."""
@@ -41,8 +38,8 @@ def open_vllm(
     sequence the log-probabilities that transformers gives it. So the model must fit this machine's memory once more.
 
     Args:
-        path: Folder of a model or of LoRA adapters, or a hub name.
-        base: Base model of adapters; None finds it beside them or in their config.
+        path: Folder of a model, of LoRA adapters, a training run or a checkpoint of one, or a hub name.
+        base: Base model of adapters; None finds it.
         temperature: 0 takes the likeliest token.
         top_p: Keep the likeliest tokens that together reach this probability.
         top_k: Keep this many of the likeliest tokens; 0 keeps all.
@@ -76,7 +73,8 @@ def open_vllm(
     require_vllm()
     has_device = torch.cuda.is_available()
     kind = torch.bfloat16 if dtype == "bfloat16" or (dtype == "auto" and has_device) else torch.float32
-    model, tokenizer = _load(path, base)
+    checkpoint = find_checkpoint(path, base=base)
+    model, tokenizer = _load(checkpoint)
     weights = ModelWeights(model.eval(), kind)
     scratch = scratch_folder()
     weights.save_config(scratch / "model")
@@ -114,12 +112,12 @@ def open_vllm(
         close()
         raise
     return Candidate(
-        name=str(path),
+        name=checkpoint.name,
         engine=f"vllm {_vllm_version()}",
         policy=policy,
         template=ChatTemplate(tokenizer),
         loglikelihoods=EndpointScores(endpoint, NAME, "prompt_logprobs"),
-        hashes=_hashes(weights, tokenizer),
+        hashes=_hashes(checkpoint, tokenizer),
         sampling={
             "temperature": temperature, "top_p": top_p, "top_k": top_k, "dtype": settings.dtype,
         },
@@ -129,30 +127,20 @@ def open_vllm(
     )  # fmt: skip
 
 
-def _load(path: str | Path, base: str | None) -> tuple[Any, Any]:
+def _load(checkpoint: Checkpoint) -> tuple[Any, Any]:
     """Return model and tokenizer, adapters in place. Raises ConfigError for what is no whole model."""
+    from healthgym.evaluation.transformers_candidate import check_writes_text
     from healthgym.training.config import Model
     from healthgym.training.models import load_saved
 
-    folder = Path(path)
-    if (folder / "adapter_config.json").is_file() and base is None:
-        beside = folder / "base"
-        named = json.loads((folder / "adapter_config.json").read_text(encoding="utf-8")).get("base_model_name_or_path")
-        base = str(beside) if beside.is_dir() else named
-        if not base:
-            raise ConfigError(
-                f"The adapters in {folder} name no base model. Give the one they were trained on as base."
-            )
-    return load_saved(folder, Model(path=base or str(path)))
+    model = checkpoint.base or checkpoint.path
+    check_writes_text(model)
+    return load_saved(Path(checkpoint.path), Model(path=model))
 
 
-def _hashes(weights: Any, tokenizer: Any) -> dict[str, str]:
-    from hashlib import sha256
-
-    return {
-        "weights": weights.fingerprint(),
-        "chat_template": sha256(str(tokenizer.chat_template).encode()).hexdigest(),
-    }
+def _hashes(checkpoint: Checkpoint, tokenizer: Any) -> dict[str, str]:
+    adapter = Path(checkpoint.path) if checkpoint.base is not None else None
+    return model_hashes(local_folder(checkpoint.base or checkpoint.path), tokenizer, adapter=adapter)
 
 
 def _vllm_version() -> str:

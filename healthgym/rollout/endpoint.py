@@ -32,7 +32,16 @@ FINAL = frozenset({401, 403, 404})
 
 
 class EndpointFailed(HealthgymError):
-    """No usable answer came, after every retry."""
+    """No usable answer came, after every retry.
+
+    Args:
+        message: What came instead.
+        status: Of the last answer; None when there was none, or an unusable one.
+    """
+
+    def __init__(self, message: str, status: int | None = None) -> None:
+        super().__init__(message)
+        self.status = status
 
 
 class EndpointRefused(HealthgymError):
@@ -219,7 +228,7 @@ class Endpoint:
             wait = outcome.wait_s if outcome.wait_s is not None else self._backoff(attempt, patience)
             if attempt >= patience.retries or wait >= left:
                 tries = "once" if attempt == 0 else f"{attempt + 1} times"
-                raise EndpointFailed(f"{self._at(path)} {outcome.reason} (asked {tries})")
+                raise EndpointFailed(f"{self._at(path)} {outcome.reason} (asked {tries})", outcome.status)
             attempt += 1
             self.retried += 1
             logger.debug("%s %s; asking again in %.1f s", self._at(path), outcome.reason, wait)
@@ -242,7 +251,7 @@ class Endpoint:
             return _Again(str(error))
         said = self._quoted(data)
         if status in PASSING or status >= 500:
-            return _Again(f"answered {status}: {said}", wait_s=retry_after_s(headers.get("retry-after")))
+            return _Again(f"answered {status}: {said}", retry_after_s(headers.get("retry-after")), status)
         if status >= 300:
             moved = f" It points to {headers['location']}: give that url." if "location" in headers else ""
             raise EndpointRefused(status, said, f"{self._at(path)} refused with {status}: {said}{moved}")
@@ -293,6 +302,7 @@ class _Again:
 
     reason: str
     wait_s: float | None = None
+    status: int | None = None
 
 
 def checked_url(url: str) -> str:

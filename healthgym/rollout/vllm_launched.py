@@ -82,7 +82,8 @@ def main(command: Sequence[str]) -> int:
     server = ServerProcess(command, os.environ)
 
     def watch() -> None:
-        sys.stdin.buffer.read()
+        while os.read(0, 1):  # not through sys.stdin, whose lock this thread would hold when the process ends
+            pass
         server.stop(PATIENCE_S)
 
     threading.Thread(target=watch, daemon=True).start()

@@ -105,6 +105,14 @@ def is_slow(seconds: float) -> Misdeed:
     return wait
 
 
+def waits_for(barrier: threading.Barrier) -> Misdeed:
+    def wait(handler: Handler) -> None:
+        barrier.wait(30)
+        handler.answer(200, handler.good({}))
+
+    return wait
+
+
 def is_cut_off(handler: Handler) -> None:
     handler.send_response(200)
     handler.send_header("Content-Length", "500")

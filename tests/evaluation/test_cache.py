@@ -3,12 +3,14 @@
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from healthgym.errors import ConfigError
-from healthgym.evaluation.cache import CachedPolicy
+from healthgym.evaluation.cache import CachedPolicy, with_cache
+from healthgym.evaluation.candidate import Candidate
 from healthgym.rollout.policy import TurnRequest, TurnResult
 
 
@@ -100,6 +102,17 @@ def test_failures_of_the_infrastructure_are_asked_again(tmp_path, lost):
     answer(policy, request())
     answer(policy, request())
     assert inner.asked == 2
+
+
+def test_a_candidate_with_a_cache_is_asked_once_and_closed_with_its_file(tmp_path):
+    inner, closed = Counting(), []
+    plain = Candidate(name="c", engine="e 1", policy=inner, hashes={"weights": "a"}, close=lambda: closed.append(1))
+    for _ in range(2):
+        candidate = with_cache(plain, tmp_path)
+        answer(candidate.policy, request())
+        candidate.close()
+    answer(with_cache(replace(plain, engine="e 2"), tmp_path).policy, request())
+    assert inner.asked == 2 and closed == [1, 1] and (tmp_path / "responses.sqlite").is_file()
 
 
 def test_hits_come_back_while_others_are_still_asked(tmp_path):
