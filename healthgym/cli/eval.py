@@ -64,6 +64,10 @@ def evaluate(
         typer.Option("--engine-set", metavar="NAME=VALUE", help="Option of the engine; may be repeated."),
     ] = None,
     images: Annotated[bool, typer.Option("--images", help="The model at the endpoint takes images.")] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option("--cache", metavar="DIR", help="Keep the model's answers here and never ask the same twice."),
+    ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Set an earlier evaluation in the folder aside.")] = False,
     rescore: Annotated[
         Path | None,
@@ -106,7 +110,7 @@ def evaluate(
         )
     request = Request(
         suites=names, engine=engine, mode=mode, limit=limit, attempts=attempts, seed=seed, data=data, split=split,
-        index=index, restart=restart, quiet=as_json, options=_options(options or ()),
+        index=index, cache=cache, restart=restart, quiet=as_json, options=_options(options or ()),
         given=_given(max_tokens=max_tokens, max_turns=max_turns, profile=profile, in_flight=in_flight),
         sampling={
             **_options(engine_options or (), "--engine-set"),

@@ -129,7 +129,10 @@ def with_cache(candidate: Candidate, folder: str | Path) -> Candidate:
         policy.close()
         candidate.close()
 
-    return replace(candidate, policy=policy, close=close)
+    def verify() -> dict[str, str]:
+        return {**candidate.verify(), "cached_answers": str(policy.hits)}
+
+    return replace(candidate, policy=policy, verify=verify, close=close)
 
 
 class ResponseFile:
