@@ -94,15 +94,15 @@ def test_a_run_s_checkpoints_are_evaluated_and_chosen_from(run, model, fever, tm
         (("eval",), "Give a checkpoint"),
         (("eval", "nowhere", "--suite", "gym"), "there is no folder nowhere"),
         (("eval", "MODEL", "--suite", "gmy"), "Did you mean 'gym'"),
-        (("eval", "MODEL", "--suite", "gym", "--mode", "text"), "gym has no mode 'text'"),
-        (("eval", "MODEL", "--suite", "gym", "--engine", "vlm"), "Did you mean 'vllm'"),
+        (("eval", "MODEL", "--suite", "gym", "--set", "domains=FEVER", "--mode", "text"), "gym has no mode 'text'"),
+        (("eval", "MODEL", "--suite", "gym", "--set", "domains=FEVER", "--engine", "vlm"), "Did you mean 'vllm'"),
         (("eval", "MODEL", "--suite", "gym", "--set", "domains"), "expected NAME=VALUE"),
         (("eval", "MODEL", "--suite", "gym", "--split", "tset"), "gym has no split"),
         (("eval", "--run", "MODEL"), "is no training run"),
     ],
 )
-def test_mistakes_are_told_with_the_remedy_before_a_model_is_loaded(run, model, words, message):
-    found = run(*(model if word == "MODEL" else word for word in words))
+def test_mistakes_are_told_with_the_remedy_before_a_model_is_loaded(run, model, fever, words, message):
+    found = run(*(word.replace("MODEL", str(model)).replace("FEVER", str(fever)) for word in words))
     assert found.code == 2 and message in " ".join(found.err.split())
 
 
