@@ -1,6 +1,7 @@
 """Multiple choice in text mode: what is asked, how rows are scored, and what a guesser gets."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -231,15 +232,12 @@ def test_constant_and_longest_guessers_earn_their_floors():
 
 
 def test_agentic_mode_is_a_part_of_its_own():
-    plain = benchmark([item()])
+    plain = MultipleChoice(name="own", title="Own", read=lambda: [item()], prompt=medqa_prompt)
     assert plain.modes == ("text",)
     with pytest.raises(ConfigError, match="no agentic mode"):
         plain.measure([], candidate(likes_b), Settings(mode="agentic"), None, lambda row, _=None: None)
     played: list[int] = []
-    part = MultipleChoice(
-        name="own", title="Own", read=lambda: [item()], prompt=medqa_prompt,
-        play=lambda attempts, *rest: played.append(len(attempts)),
-    )  # fmt: skip
+    part = replace(plain, play=lambda attempts, *rest: played.append(len(attempts)))
     part.measure(attempts_at(part.items(), 2), candidate(), Settings(mode="agentic"), None, lambda row, _=None: None)
     assert part.modes == ("text", "agentic") and played == [2]
 
