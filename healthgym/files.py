@@ -1,5 +1,6 @@
 """Files and folders that are whole or not there: written aside, then renamed."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -17,6 +18,15 @@ def copy_whole(source: Path, target: Path) -> Path:
     shutil.rmtree(aside, ignore_errors=True)  # of a copy that was cut short
     shutil.copytree(source, aside)
     return aside.replace(target)
+
+
+def link_or_copy(source: str, target: str) -> str:
+    """Let two names share one file on disk, or copy it where links are not to be had; for `shutil.copytree`."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+    return target
 
 
 def _aside(path: Path) -> Path:

@@ -23,6 +23,9 @@ def compare(
         float, typer.Option("--margin", min=0.001, max=0.5, help="Difference in score too small to matter.")
     ] = 0.05,
     html: Annotated[Path | None, typer.Option("--html", help="Write the comparison as one HTML page as well.")] = None,
+    rescored: Annotated[
+        bool, typer.Option("--rescored", help="Take rows as healthgym eval --rescore left them last.")
+    ] = False,
     anyway: Annotated[bool, typer.Option("--anyway", help="Compare even if scorer or items differ.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -38,7 +41,7 @@ def compare(
 
     if len(folders) < 2:
         raise ConfigError("healthgym compare needs two evaluations or more; healthgym report shows a single one")
-    runs = [[Stored.load(path) for path in evaluations_in(folder)] for folder in folders]
+    runs = [[Stored.load(path, rescored=rescored) for path in evaluations_in(folder)] for folder in folders]
     made = compare_evaluations(runs[0], runs[1:], margin=margin, anyway=anyway)
     if html is not None:
         from healthgym.evaluation.comparison_page import write_comparison

@@ -1,21 +1,19 @@
 """`healthgym eval`: runs benchmarks against a checkpoint and prints what came out, with interval, counts and floors."""
 
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 import yaml
 
-from healthgym.cli.eval_candidate import open_candidate, open_services
-from healthgym.cli.eval_output import evaluation_progress, list_benchmarks, show_results
-from healthgym.cli.output import Json, errors, print_json, table
+from healthgym.cli.eval_output import list_benchmarks, show_results
+from healthgym.cli.eval_request import Given, Request, run_of
+from healthgym.cli.output import Json, console, print_json, table
 from healthgym.errors import ConfigError
 
-if TYPE_CHECKING:
-    from healthgym.evaluation.run_settings import RunSettings
-
-Given = dict[str, Any]
-"""Settings that were given, by name; those left out are not there."""
+OF_A_RUN = ("transformers", "vllm")
+"""Engines whose checkpoints lie on this machine and may belong to a run."""
 
 
 def evaluate(
@@ -57,11 +55,23 @@ def evaluate(
     ] = None,
     in_flight: Annotated[int | None, typer.Option("--in-flight", min=1, help="Attempts that advance together.")] = None,
     base: Annotated[str | None, typer.Option("--base", help="Base model of an adapter.")] = None,
-    dtype: Annotated[
-        str | None, typer.Option("--dtype", help="Of a local model: float32 or bfloat16; by the device when absent.")
-    ] = None,
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
+    engine_options: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--engine-set", metavar="NAME=VALUE", help="Option of the engine, such as dtype; may be repeated."
+        ),
+    ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Set an earlier evaluation in the folder aside.")] = False,
+    rescore: Annotated[
+        Path | None,
+        typer.Option("--rescore", metavar="DIR", help="Score a stored evaluation again; no model is needed."),
+    ] = None,
+    run_dir: Annotated[
+        Path | None, typer.Option("--run", metavar="RUN", help="Evaluate a run's checkpoints and choose the best.")
+    ] = None,
+    every: Annotated[int, typer.Option("--every", min=1, help="With --run: only steps divisible by this.")] = 1,
+    follow: Annotated[bool, typer.Option("--follow", help="With --run: wait for more while the run is alive.")] = False,
     list_only: Annotated[
         bool, typer.Option("--list", help="List the benchmarks and whether their data is there.")
     ] = False,
@@ -70,43 +80,44 @@ def evaluate(
     """Measure a checkpoint on benchmarks. The same command after an interruption makes only the rows that are missing.
 
     A checkpoint of a training run is asked as the run asked it (domains, prompt, budgets, temperature) unless options say
-    otherwise. Exit code 0 when done, 1 when rows were lost to errors of ours, 130 when interrupted, 2 for an error.
+    otherwise; of a run the best checkpoint is taken. Exit code 0 when done, 1 when rows were lost to errors of ours, 130
+    when interrupted, 2 for an error.
+
+    With --run the checkpoints of a run are evaluated on its val tasks, and chosen from by checkpoint.best of its config.
 
     Example: healthgym eval runs/quickstart/tt_opd --suite gym --limit 64 --out evals/tt_opd
 
-    Example: healthgym eval --list
+    Example: healthgym eval --run runs/mine --every 20 --suite gym --follow
+
+    Example: healthgym eval --rescore evals/tt_opd
     """
     if list_only:
         return _list(as_json)
-    if checkpoint is None or not suites:
-        raise ConfigError("Give a checkpoint and a --suite; `healthgym eval --list` shows the benchmarks")
-    names = [name.strip() for one in suites for name in one.split(",") if name.strip()]
-    given = _given(max_tokens=max_tokens, max_turns=max_turns, profile=profile, in_flight=in_flight)
-    run = _run_of(checkpoint) if engine in ("transformers", "vllm") else None
-    sampling = {**(run.sampling if run else {}), **_given(temperature=temperature)}
-    candidate = open_candidate(
-        engine,
-        checkpoint,
-        {
-            **sampling,
-            "base": base,
-            "endpoint": endpoint,
-            "dtype": dtype,
-            "max_rows": in_flight if engine == "transformers" else None,
+    if rescore is not None:
+        return _rescore(rescore, index, as_json)
+    names = [name.strip() for one in suites or () for name in one.split(",") if name.strip()]
+    if run_dir is not None and not names:
+        names = ["gym"]
+    if (checkpoint is None) == (run_dir is None) or not names:
+        raise ConfigError(
+            "Give a checkpoint (or --run RUN) and a --suite; `healthgym eval --list` shows the benchmarks"
+        )
+    request = Request(
+        suites=names, engine=engine, mode=mode, limit=limit, attempts=attempts, seed=seed, data=data, split=split,
+        index=index, restart=restart, quiet=as_json, options=_options(options or ()),
+        given=_given(max_tokens=max_tokens, max_turns=max_turns, profile=profile, in_flight=in_flight),
+        sampling={
+            **_options(engine_options or (), "--engine-set"),
+            **_given(temperature=temperature, base=base, endpoint=endpoint),
+            **_given(max_rows=in_flight if engine == "transformers" else None),
         },
-    )
-    records = []
-    try:
-        for name in names:
-            records.append(
-                _evaluate(
-                    name, candidate, run, given, _options(options or ()), mode=mode, limit=limit, attempts=attempts, seed=seed,
-                    folder=_folder(out, checkpoint, name, alone=len(names) == 1), data=data, split=split, index=index,
-                    restart=restart, quiet=as_json,
-                )
-            )  # fmt: skip
-    finally:
-        candidate.close()
+    )  # fmt: skip
+    if run_dir is not None:
+        from healthgym.cli.eval_run import select
+
+        return select(run_dir, every, request, follow=follow, as_json=as_json)
+    assert checkpoint is not None
+    records = _evaluate(checkpoint, request, out, base)
     if as_json:
         print_json(records[0] if len(records) == 1 else records)
     else:
@@ -116,56 +127,24 @@ def evaluate(
     return None
 
 
-def _evaluate(
-    name: str,
-    candidate: Any,
-    run: "RunSettings | None",
-    given: Given,
-    options: Given,
-    *,
-    mode: str | None,
-    limit: int | None,
-    attempts: int,
-    seed: int,
-    folder: Path,
-    data: Path | None,
-    split: str | None,
-    index: Path | None,
-    restart: bool,
-    quiet: bool,
-) -> dict[str, Any]:
-    from healthgym.envs.prompts import check_profile
-    from healthgym.evaluation.benchmark import Settings, Source
-    from healthgym.evaluation.benchmarks import load_benchmark
-    from healthgym.evaluation.runner import evaluate as run_benchmark
-
-    if run is not None and name == "gym":
-        options = {**run.gym, **options}
-    benchmark = load_benchmark(name, Source(path=data, split=split, options=options))
-    values = {**(run.settings if run else {}), **given}
-    if "profile" in values:
-        values["profile"] = check_profile(values["profile"])
-    settings = Settings(mode=mode or benchmark.modes[0], options=options, **values)  # type: ignore[arg-type]
-    services = open_services(index) if index is not None or run is None else open_services(run.index, run.exclude)
-    with evaluation_progress(errors, name, quiet=quiet) as progress:
-        found = run_benchmark(
-            benchmark, candidate, settings, folder, attempts=attempts, limit=limit, seed=seed, services=services,
-            progress=progress, restart=restart,
-        )  # fmt: skip
-    return {**found.to_dict(), "folder": str(folder)}
+def _evaluate(checkpoint: str, request: Request, out: Path | None, base: str | None) -> list[dict[str, Any]]:
+    """Run every suite against one checkpoint."""
+    run = run_of(checkpoint, base) if request.engine in OF_A_RUN else None
+    request.check(run)
+    services = request.services(run)
+    candidate = request.open(checkpoint, run)
+    try:
+        return [
+            request.evaluate(name, candidate, run, services, _folder(out, checkpoint, name, request.suites))
+            for name in request.suites
+        ]
+    finally:
+        candidate.close()
 
 
-def _run_of(checkpoint: str) -> "RunSettings | None":
-    from healthgym.evaluation.checkpoint import find_checkpoint
-    from healthgym.evaluation.run_settings import run_settings
-
-    config = find_checkpoint(checkpoint).config()
-    return None if config is None else run_settings(config)
-
-
-def _folder(out: Path | None, checkpoint: str, suite: str, *, alone: bool) -> Path:
+def _folder(out: Path | None, checkpoint: str, suite: str, suites: Sequence[str]) -> Path:
     if out is not None:
-        return out if alone else out / suite
+        return out if len(suites) == 1 else out / suite
     return Path("evals") / (checkpoint.strip("/.").replace("/", "--") or "checkpoint") / suite
 
 
@@ -173,15 +152,30 @@ def _given(**values: Any) -> Given:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _options(pairs: Any) -> Given:
+def _options(pairs: Iterable[str], flag: str = "--set") -> Given:
     """Return the options among NAME=VALUE texts, values read as YAML."""
     found: Given = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
-        if not name or not equals:
-            raise ConfigError(f"--set {pair!r}: expected NAME=VALUE")
-        found[name.strip()] = yaml.safe_load(value)
+        if not name.strip() or not equals:
+            raise ConfigError(f"{flag} {pair!r}: expected NAME=VALUE")
+        try:
+            found[name.strip()] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"{flag} {pair!r}: the value is no YAML ({str(error).splitlines()[0]})") from None
     return found
+
+
+def _rescore(folder: Path, index: Path | None, as_json: bool) -> None:
+    from healthgym.cli.eval_candidate import open_services
+    from healthgym.evaluation.rescore_folder import rescore_folder
+
+    found = rescore_folder(folder, services=open_services(index))
+    if as_json:
+        return print_json({**found.record, "rows": str(found.rows), "changes": found.changes.to_dict()})
+    show_results([found.record])
+    console.print(f"{found.changes}. Rows: {found.rows}", markup=False, soft_wrap=True)
+    return None
 
 
 def _list(as_json: bool) -> None:

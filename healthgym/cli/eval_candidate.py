@@ -2,6 +2,7 @@
 
 import importlib
 from collections.abc import Mapping
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +36,12 @@ def open_candidate(engine: str, checkpoint: str, options: Mapping[str, Any]) -> 
         if (error.name or "").startswith("healthgym"):
             raise ConfigError(f"This installation has no engine {engine!r}: {error.name} is missing") from error
         raise MissingDependency.extra(f"the engine {engine}", "vllm" if engine == "vllm" else "train") from error
-    made: Candidate = opener(checkpoint, **{name: value for name, value in options.items() if value is not None})
+    given = {name: value for name, value in options.items() if value is not None}
+    known = list(signature(opener).parameters)[1:]
+    for name in given:
+        if name not in known:
+            raise ConfigError(f"The engine {engine} has no option {name!r}.{nearest(name, known)}")
+    made: Candidate = opener(checkpoint, **given)
     return made
 
 

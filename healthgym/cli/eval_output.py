@@ -8,7 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from healthgym.cli.output import console, table
+from healthgym.cli.output import console
 from healthgym.errors import ConfigError
 
 EVERY_SECONDS = 30.0
@@ -65,43 +65,18 @@ class Tally:
 
 
 def show_results(records: Sequence[Mapping[str, Any]]) -> None:
-    """Print a table of results, one line each, and their cautions."""
-    table(
-        "Evaluation",
-        ("suite", "mode", "candidate", "n", "score", "95 % interval", "of all", "not answered", "floors"),
-        [_line(record) for record in records],
-    )
+    """Print results: score, interval and floors on one axis, counts, strata, cautions, and where they lie."""
+    from healthgym.evaluation.table import result_table
+
     for record in records:
-        for warning in record.get("warnings", ()):
-            console.print(f"{record['suite']}: {warning}", markup=False, soft_wrap=True)
-
-
-def _line(record: Mapping[str, Any]) -> list[Any]:
-    others = {name: count for name, count in record["counts"].items() if count and name != "answered"}
-    floors = [f"{floor['name']} {floor['score']:.3f}" for floor in record["floors"] if floor["score"] is not None]
-    return [
-        record["suite"],
-        record["mode"],
-        record["candidate"],
-        record["n"],
-        shown(record["score"]),
-        interval(record["ci"]),
-        f"{shown(record['score_all'])} of {record['n_all']}",
-        ", ".join(f"{count} {name}" for name, count in others.items()) or "none",
-        ", ".join(floors),
-    ]
+        console.print(result_table(record))
+        if "folder" in record:
+            console.print(f"in {record['folder']}", markup=False, soft_wrap=True)
 
 
 def shown(value: float | None) -> str:
     """Return a number with three places, or a dash."""
     return "-" if value is None else f"{value:.3f}"
-
-
-def interval(bounds: Sequence[float | None] | None) -> str:
-    """Return an interval in words, or a dash."""
-    if bounds is None or None in bounds:
-        return "-"
-    return f"{bounds[0]:.3f} to {bounds[1]:.3f}"
 
 
 def list_benchmarks() -> list[dict[str, Any]]:

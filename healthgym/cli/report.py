@@ -1,4 +1,4 @@
-"""`healthgym report`: one page about a run or several, live if wanted, and a verdict for scripts."""
+"""`healthgym report`: one page about a run, several, or an evaluation; live if wanted, and a verdict for scripts."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -14,7 +14,8 @@ _COLOURS = {"healthy": "green", "warning": "yellow", "collapsed": "red"}
 
 def report(
     run_dirs: Annotated[
-        list[Path], typer.Argument(metavar="RUN_DIR...", help="Folder of the run, as training printed it.")
+        list[Path],
+        typer.Argument(metavar="RUN_DIR...", help="Folder of the run, as training printed it, or of an evaluation."),
     ],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="HTML file to write; RUN_DIR/report.html when absent.")
@@ -27,12 +28,17 @@ def report(
 ) -> None:
     """Write a run's diagnostics as one HTML page and say whether the run is healthy.
 
-    Exit code 0 for healthy and warning, 3 for collapsed; with --compare, 3 when any of the runs collapsed.
+    The folder of an evaluation gets its own page: scores with intervals and floors, and its rows to read. Exit code 0
+    for healthy and warning, 3 for collapsed; with --compare, 3 when any of the runs collapsed.
 
     Example: healthgym report runs/tt_opd --out report.html
 
     Example: healthgym report --compare runs/grpo runs/tt_opd --out comparison.html
     """
+    from healthgym.evaluation.stored import is_evaluation
+
+    if any(map(is_evaluation, run_dirs)):
+        return _evaluation(run_dirs, out, as_json, others=compare or live or traces)
     if sum((compare, live, traces)) > 1:
         raise ConfigError("--compare, --live and --traces show different pages; give one of them")
     if compare:
@@ -44,6 +50,24 @@ def report(
     if traces:
         return _traces(run_dirs[0], out, as_json)
     return _report(run_dirs[0], out, as_json)
+
+
+def _evaluation(folders: Sequence[Path], out: Path | None, as_json: bool, *, others: bool) -> None:
+    from healthgym.evaluation.report import write_report
+    from healthgym.evaluation.stored import Stored
+    from healthgym.evaluation.table import result_table
+
+    if others or len(folders) > 1:
+        raise ConfigError(
+            f"{folders[0]} is an evaluation: healthgym report shows one at a time, without --compare, --live and --traces. "
+            "Compare evaluations with: healthgym compare EVAL_DIR EVAL_DIR"
+        )
+    page, result = write_report(folders[0], out), Stored.load(folders[0]).result
+    if as_json:
+        return print_json({"eval_dir": str(folders[0]), "report": str(page), **result})
+    if result:
+        console.print(result_table(result))
+    return console.print(f"wrote {page}", markup=False)
 
 
 def _report(run_dir: Path, out: Path | None, as_json: bool) -> None:

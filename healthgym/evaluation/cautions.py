@@ -50,7 +50,7 @@ def _missing(rows: Sequence[Row], whole: Sequence[Row], expected: int | None, pa
     lost = Counter(row.status for row in rows)
     for status in LOST:
         if lost[status]:
-            found.append(f"{_rows(lost[status])} ended in {status} and count in no score; resuming makes them again.")
+            found.append(f"Lost to {status}: {_rows(lost[status])}, in no score; resuming makes them again.")
     return found
 
 

@@ -49,12 +49,14 @@ def find_checkpoint(path: str | Path, *, base: str | None = None) -> Checkpoint:
         ConfigError: There is nothing to load; says what is missing.
     """
     folder, run = Path(path), None
+    if not folder.exists() and "/" not in str(path):
+        raise ConfigError(f"{WHAT}: there is no folder {path}, and names of models on a hub have the form OWNER/NAME")
     if is_run(folder):
         run = folder
         folder, which = _of_run(run)
         name = f"{_short(run)} ({which})"
     else:
-        run = next((parent for parent in (folder.parent, folder.parent.parent) if is_run(parent)), None)
+        run = next((parent for parent in list(folder.parents)[:3] if is_run(parent)), None)
         name = str(path) if run is None else f"{_short(run)}/{folder.relative_to(run)}"
     if not (folder / ADAPTER).is_file():
         check_model_folder(str(path) if folder == Path(path) else str(folder), WHAT)

@@ -13,6 +13,8 @@ from healthgym.evaluation.stored import Stored
 
 MODEL = "candidate.hashes."
 """Models are what is compared: other weights go without saying, another chat template does not."""
+MIN_STRATUM = 10
+"""Rows below which a part is not compared: it could show nothing, and would weaken what the others show."""
 DECISIVE = ("benchmark", "scorer", "items")
 """Where these differ, equal keys need not mean equal questions or equal marks."""
 Key = tuple[str, int]
@@ -26,7 +28,7 @@ class Comparison:
     both: over rows that both answered; None when there is none.
     everything: over all rows that neither lost, unanswered ones counted as 0.
     answering: over the same rows, whether they were answered.
-    scores, strata: over rows that both answered.
+    scores, strata: over rows that both answered; parts of fewer than ten rows are left out.
     gained, lost: keys of rows where the second is better, and worse, unanswered ones counted as 0.
     only_first, only_second: how many rows just one of them has whole.
     warnings: in what else the two differ.
@@ -147,7 +149,11 @@ def _doubts(one: Stored, other: Stored, anyway: bool) -> list[str]:
             told = f"{name}: {_short(before.get(name))} in {one.name}, {_short(now.get(name))} in {other.name}"
             (grave if name in DECISIVE else found).append(told)
     if grave and not anyway:
-        advice = "score one again with healthgym eval --rescore" if grave[0].startswith("scorer") else "run one again"
+        advice = (
+            "score one again (healthgym eval --rescore, then compare --rescored)"
+            if grave[0].startswith("scorer")
+            else "run one again"
+        )
         raise ConfigError(
             f"{one.path} and {other.path} cannot be compared: {'; '.join(grave)}. Either {advice}, or compare anyway "
             "with --anyway"
@@ -187,7 +193,11 @@ def _by_stratum(pairs: Sequence[Pair], margin: float) -> dict[str, dict[str, Pai
         for name, value in pair[0].strata.items():
             groups.setdefault(name, {}).setdefault(str(value), []).append(pair)
     return {
-        name: {value: _paired(group, _score, margin) for value, group in sorted(values.items())}
+        name: {
+            value: _paired(group, _score, margin)
+            for value, group in sorted(values.items())
+            if len(group) >= MIN_STRATUM
+        }
         for name, values in sorted(groups.items())
         if len(values) > 1
     }

@@ -24,7 +24,7 @@ def cohens_h(first: float, second: float) -> float:
 def cohens_d_paired(differences: Sequence[float]) -> float | None:
     """Return the mean of paired differences over their standard deviation (d_z); None where that is 0 or unknown.
 
-    Source: Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd ed. 1988, sec. 2.3.5.
+    Source: Cohen, Statistical Power Analysis for the Behavioral Sciences, 2nd ed. 1988, ch. 2.
     """
     if len(differences) < 2:
         return None

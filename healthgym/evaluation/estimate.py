@@ -7,13 +7,16 @@ from typing import Any
 
 from healthgym.evaluation.statistics import Interval, cluster_bootstrap, wilson_interval
 
+FEW_CLUSTERS = 10
+"""Clusters below which a bootstrap has too little to draw from, and is far too sure."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
     """A mean over n rows from so many clusters.
 
     value: None when there is no row.
-    interval: 95 %; None where nothing can be said, as of the spread of one patient's counts.
+    interval: 95 %; None where nothing can be said, as of the spread of counts that are all alike.
     method: how the interval was made, in words.
     """
 
@@ -35,8 +38,8 @@ def score_estimate(scores: Sequence[float], clusters: Sequence[Hashable], *, see
     """Return the mean of scores in [0, 1] with the interval that fits them.
 
     Scores of 0 and 1 with one row a cluster get Wilson's interval, all others a BCa bootstrap over whole clusters.
-    Where every cluster has the same mean, a bootstrap would be sure of it; Wilson's interval on the number of clusters
-    is taken instead. It errs on the wide side, since no score in [0, 1] varies more than 0 and 1 of the same mean.
+    Where clusters are few, or all have the same mean, a bootstrap would be too sure; Wilson's interval on the number of
+    clusters is taken instead. It errs on the wide side, since no score in [0, 1] varies more than 0 and 1 of its mean.
 
     Args:
         scores: One number in [0, 1] per row.
@@ -49,7 +52,7 @@ def score_estimate(scores: Sequence[float], clusters: Sequence[Hashable], *, see
     mean = fsum(scores) / n
     if count == n and is_binary(scores):
         return Estimate(n=n, clusters=n, value=mean, interval=wilson_interval(round(fsum(scores)), n), method="Wilson")
-    if _cluster_means_agree(scores, clusters):
+    if count < FEW_CLUSTERS or _cluster_means_agree(scores, clusters):
         interval = wilson_interval(min(mean * count, count), count)
         return Estimate(n=n, clusters=count, value=mean, interval=interval, method="Wilson on clusters")
     interval = cluster_bootstrap(scores, clusters, method="bca", seed=seed)
@@ -57,13 +60,13 @@ def score_estimate(scores: Sequence[float], clusters: Sequence[Hashable], *, see
 
 
 def mean_estimate(values: Sequence[float], clusters: Sequence[Hashable], *, seed: int = 0) -> Estimate:
-    """Return the mean of values on any scale with a BCa bootstrap over clusters; no interval for a single cluster."""
+    """Return the mean of values on any scale with a BCa bootstrap over clusters; no interval where they do not vary."""
     n, count = len(values), len(set(clusters))
     if n == 0:
         return Estimate(n=0, clusters=0, value=None, interval=None, method="none: no rows")
     mean = fsum(values) / n
-    if count < 2:
-        return Estimate(n=n, clusters=count, value=mean, interval=None, method="none: one cluster")
+    if count < 2 or _cluster_means_agree(values, clusters):
+        return Estimate(n=n, clusters=count, value=mean, interval=None, method="none: clusters do not vary")
     interval = cluster_bootstrap(values, clusters, method="bca", seed=seed)
     return Estimate(n=n, clusters=count, value=mean, interval=interval, method="BCa bootstrap over clusters")
 

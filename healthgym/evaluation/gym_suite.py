@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from healthgym.envs.prompts import PromptProfile
 from healthgym.errors import ConfigError
 from healthgym.evaluation.episodes import FINISHED, has_degenerated
-from healthgym.evaluation.statistics import Interval, cluster_bootstrap, pass_hat_k, wilson_interval
+from healthgym.evaluation.estimate import score_estimate
+from healthgym.evaluation.statistics import Interval, pass_hat_k
 from healthgym.rewards import RewardConfig
 from healthgym.rollout.collect import Job, Lost, collect
 from healthgym.rollout.policy import Policy
@@ -35,7 +36,7 @@ class EvalResult:
     policy: str
     success: float
     ci: Interval
-    """95 %: Wilson's with one attempt a task, else a bootstrap over tasks."""
+    """95 %: Wilson's with one attempt a task, else over tasks, see `healthgym.evaluation.estimate`."""
     n: int
     tasks: int
     mean_reward: float
@@ -202,13 +203,8 @@ def task_digest(suite: Suite, task_ids: Sequence[str]) -> str:
 
 def _rate(trajectories: Sequence[Trajectory]) -> dict[str, Any]:
     """Return n, success and its interval; attempts at one task are one cluster."""
-    n, successes = len(trajectories), sum(t.grade.success for t in trajectories)
-    tasks = [t.task_id for t in trajectories]
-    if len(set(tasks)) == n or successes in (0, n):
-        low, high = wilson_interval(successes, n)
-    else:
-        low, high = cluster_bootstrap([float(t.grade.success) for t in trajectories], tasks)
-    return {"n": n, "success": successes / n if n else 0.0, "ci": [low, high]}
+    found = score_estimate([float(t.grade.success) for t in trajectories], [t.task_id for t in trajectories])
+    return {"n": found.n, "success": found.value or 0.0, "ci": list(found.interval or (0.0, 1.0))}
 
 
 def _by(trajectories: Sequence[Trajectory], attribute: str) -> dict[str, dict[str, Any]]:

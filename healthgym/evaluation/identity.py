@@ -18,7 +18,7 @@ from healthgym.world import Services
 def identity_of(
     benchmark: Benchmark,
     items: Sequence[Item],
-    candidate: Candidate,
+    candidate: Candidate | None,
     settings: Settings,
     *,
     seed: int = 0,
@@ -32,7 +32,7 @@ def identity_of(
     Args:
         benchmark: What is asked.
         items: All items of the benchmark.
-        candidate: What is measured.
+        candidate: What is measured; None leaves it out.
         settings: How it is asked.
         seed: Seeds worlds and sampling.
         services: What episodes share; an index among them counts.
@@ -47,12 +47,7 @@ def identity_of(
         "hashes": dict(benchmark.hashes) if isinstance(benchmark, Hashed) else {},
         "settings": asked,
         "seed": seed,
-        "candidate": {
-            "engine": candidate.engine,
-            "hashes": dict(candidate.hashes),
-            "sampling": dict(candidate.sampling),
-            "max_context": candidate.max_context,
-        },
+        "candidate": None if candidate is None else _candidate(candidate),
         "index": None if retriever is None else _index(retriever),
         "healthgym": healthgym.__version__,
     }
@@ -84,6 +79,15 @@ def machine() -> dict[str, Any]:
         found["torch"] = str(torch.__version__)
         found["device"] = torch.cuda.get_device_name() if torch.cuda.is_available() else "cpu"
     return found
+
+
+def _candidate(candidate: Candidate) -> dict[str, Any]:
+    return {
+        "engine": candidate.engine,
+        "hashes": dict(candidate.hashes),
+        "sampling": dict(candidate.sampling),
+        "max_context": candidate.max_context,
+    }
 
 
 def _index(retriever: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from statistics import stdev
 from typing import Any
 
 from healthgym.evaluation.effects import cohens_d_paired, cohens_h, newcombe_paired, paired_odds_ratio
-from healthgym.evaluation.estimate import is_binary
+from healthgym.evaluation.estimate import FEW_CLUSTERS, is_binary
 from healthgym.evaluation.sample_size import required_for_mean
 from healthgym.evaluation.statistics import (
     Interval,
@@ -80,7 +80,8 @@ def compare_scores(
     """Compare two runs on the same rows, in the same order.
 
     Scores of 0 and 1 with one row a cluster get McNemar's exact test and Newcombe's interval; all others flip the
-    signs of whole clusters and bootstrap them (BCa).
+    signs of whole clusters and bootstrap them (BCa). Fewer than ten clusters of 0 and 1 get Newcombe's interval on the
+    number of clusters.
 
     Args:
         first: Scores of the first run.
@@ -140,7 +141,7 @@ def _interval(
     for difference, cluster in zip(differences, clusters, strict=True):
         sums[cluster] = sums.get(cluster, 0.0) + difference
     still = max(sums.values()) - min(sums.values()) < 1e-12
-    if is_binary(first) and is_binary(second) and (count == n or still):
+    if is_binary(first) and is_binary(second) and (count == n or count < FEW_CLUSTERS or still):
         pairs = list(zip(first, second, strict=True))
         cells = [sum(pair == cell for pair in pairs) * count / n for cell in ((1, 1), (1, 0), (0, 1), (0, 0))]
         both, lost, gained, neither = cells

@@ -10,9 +10,10 @@ from typing import Any
 from healthgym.errors import ConfigError, HealthgymError, RunStopped, nearest
 from healthgym.evaluation.benchmark import Benchmark, Settings
 from healthgym.evaluation.candidate import Candidate
-from healthgym.evaluation.folder import EvaluationFolder
-from healthgym.evaluation.identity import identity_of, machine
+from healthgym.evaluation.folder import IDENTITY, EvaluationFolder
+from healthgym.evaluation.identity import differences, identity_of, machine
 from healthgym.evaluation.items import Attempt, Item, attempts_at
+from healthgym.evaluation.report import write_report
 from healthgym.evaluation.rows import LOST, Row
 from healthgym.evaluation.sampling import sample_items
 from healthgym.evaluation.summary import summarise_rows
@@ -58,7 +59,8 @@ def evaluate(
     """Measure a candidate on a benchmark into a folder, which the same call continues after any interruption.
 
     Rows are appended as attempts finish; only those that are missing, or were lost to an error of ours, are made. The
-    folder receives `run.json` (what its rows depend on), `rows.jsonl`, `traces.jsonl` (episodes) and `result.json`.
+    folder receives `run.json` (what its rows depend on), `rows.jsonl`, `traces.jsonl` (episodes), `result.json`
+    and `report.html` with the items it shows.
 
     Args:
         benchmark: What is asked.
@@ -90,6 +92,41 @@ def evaluate(
         run = _Run(benchmark, candidate, settings, folder, chosen, wanted, identity, progress)
         run.make_missing(services)
         return run.finish()
+
+
+def stored_rows(
+    benchmark: Benchmark,
+    settings: Settings,
+    out_dir: str | Path,
+    *,
+    attempts: int = 1,
+    limit: int | None = None,
+    seed: int = 0,
+    services: Services | None = None,
+    sampling: Mapping[str, Any] | None = None,
+) -> list[Row] | None:
+    """Return the rows that `evaluate` would be asked for if all are in the folder, made as they would be now; else None.
+
+    No candidate is needed: whoever asks knows which one the folder is of.
+
+    Args:
+        benchmark: As for `evaluate`, and so are the others.
+        sampling: Values that the candidate's sampling had to have.
+    """
+    folder = EvaluationFolder(out_dir)
+    if not (folder.path / IDENTITY).is_file():
+        return None
+    items, before = benchmark.items(), folder.identity()
+    made_by = before.pop("candidate", None) or {}
+    now = identity_of(benchmark, items, None, settings, seed=seed, services=services)
+    del now["candidate"]
+    if differences(before, now) or any(
+        made_by["sampling"].get(name) != value for name, value in (sampling or {}).items()
+    ):
+        return None
+    rows = {row.key: row for row in folder.rows() if row.status not in LOST}
+    wanted = attempts_at(sample_items(items, limit), attempts, seed=seed)
+    return [rows[one.key] for one in wanted] if all(one.key in rows for one in wanted) else None
 
 
 class _Run:
@@ -140,9 +177,10 @@ class _Run:
             )
 
     def finish(self) -> Evaluation:
-        """Sum up and write the result."""
+        """Sum up, and write result and report."""
         record = self.record()
         self.folder.write_result(record)
+        write_report(self.folder.path, items=self.items)
         return Evaluation(folder=self.folder.path, rows=tuple(self._asked_for()), record=record)
 
     def record(self) -> dict[str, Any]:

@@ -33,7 +33,7 @@ def required_for_width(rate: float, half_width: float, *, confidence: float = 0.
 def required_for_one(rate: float, floor: float, *, alpha: float = 0.05, power: float = 0.8) -> int | None:
     """Return how many independent rows tell a rate from a fixed floor, two-sided; None when they are equal.
 
-    Source: Fleiss, Levin and Paik, Statistical Methods for Rates and Proportions, 3rd ed. 2003, sec. 2.5.
+    Source: Fleiss, Levin and Paik, Statistical Methods for Rates and Proportions, 3rd ed. 2003, ch. 2.
 
     Raises:
         ValueError: an argument is out of range.

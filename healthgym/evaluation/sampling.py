@@ -15,7 +15,7 @@ def sample_items(items: Sequence[Item], limit: int | None) -> list[Item]:
 
     Within each stratum items lie at even distances on a line from 0 to 1, in an order and with an offset that only their
     names decide; the sample is whatever comes first on that line. A stratum's share of the sample is its share of the
-    items, give or take one item.
+    items, to within two items.
 
     Args:
         items: All items.

@@ -133,7 +133,7 @@ class PairedComparison:
     interval: Interval
     """Of the difference, from a bootstrap over clusters."""
     p_value: float
-    """Exact two-sided McNemar test."""
+    """McNemar's exact test, two-sided; where rows share clusters, of sign flips over clusters."""
     odds_ratio: float
     """Gained over lost; infinite when nothing was lost, 1 when the runs agree on every row."""
     required_n: int | None
@@ -156,7 +156,7 @@ def compare_paired(
     Args:
         first: Success of the first run by row.
         second: Success of the second.
-        clusters: Patient or task of each row, for the interval; every row its own when None.
+        clusters: Patient or task of each row, for interval and test; every row its own when None.
         seed: Seed of the bootstrap.
 
     Raises:
@@ -168,13 +168,17 @@ def compare_paired(
     gained = sum(bool(b) and not a for a, b in zip(first, second, strict=True))
     lost = sum(bool(a) and not b for a, b in zip(first, second, strict=True))
     differences = [float(b) - float(a) for a, b in zip(first, second, strict=True)]
+    if clusters is None or len(set(clusters)) == n:
+        p_value = mcnemar_exact(gained, lost)
+    else:
+        p_value = sign_flip_test(differences, clusters, seed=seed)
     return PairedComparison(
         n=n,
         gained=gained,
         lost=lost,
         difference=(gained - lost) / n,
         interval=cluster_bootstrap(differences, clusters if clusters is not None else range(n), seed=seed),
-        p_value=mcnemar_exact(gained, lost),
+        p_value=p_value,
         odds_ratio=gained / lost if lost else (float("inf") if gained else 1.0),
         required_n=required_pairs(gained / n, lost / n),
     )

@@ -1,15 +1,21 @@
 """A stored evaluation: what its folder says of itself, for reports and comparisons."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError
+from healthgym.evaluation.folder import IDENTITY, RESULT, ROWS
+from healthgym.evaluation.items import Item
 from healthgym.evaluation.rows import Row, read_rows
+from healthgym.files import write_whole
 
-IDENTITY, ROWS, TRACES, RESULT = "run.json", "rows.jsonl", "traces.jsonl", "result.json"
+ITEMS = "items.jsonl"
+"""Contents of the items that were asked, so that a report can show questions."""
+RESCORED = "rows_rescored"
+"""Rows that were scored again; a second time their name ends in -2, and so on."""
 OF_TRAINING = ("metrics.jsonl", "evaluations.jsonl", "config.yaml")
 """Files by which the folder of a training run is known."""
 
@@ -31,8 +37,12 @@ class Stored:
     result: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def load(cls, path: str | Path) -> "Stored":
+    def load(cls, path: str | Path, *, rescored: bool = False) -> "Stored":
         """Read a folder.
+
+        Args:
+            path: The folder.
+            rescored: Take the rows as they were scored again last, where they were.
 
         Raises:
             ConfigError: It is missing, holds no evaluation, or a file in it cannot be read; says what to do.
@@ -40,15 +50,14 @@ class Stored:
         folder = Path(path)
         if not is_evaluation(folder):
             raise ConfigError(_why_not(folder))
-        told = _read(folder / IDENTITY)
-        identity = told.get("identity")
-        return cls(
-            path=folder,
-            name=folder.resolve().name,
-            rows=tuple(read_rows(folder / ROWS)),
-            identity=identity if isinstance(identity, dict) else {},
-            result=_read(folder / RESULT),
-        )
+        identity = _read(folder / IDENTITY).get("identity")
+        identity = identity if isinstance(identity, dict) else {}
+        rows, result = _last_rescored(folder) if rescored else (ROWS, RESULT)
+        told = _read(folder / result)
+        if rows != ROWS and "scorer" in told:
+            identity = {**identity, "scorer": told["scorer"]}
+        name = folder.resolve().name
+        return cls(path=folder, name=name, rows=tuple(read_rows(folder / rows)), identity=identity, result=told)
 
     @property
     def suite(self) -> str:
@@ -82,6 +91,38 @@ def evaluations_in(folder: str | Path) -> list[Path]:
 def is_training_run(folder: str | Path) -> bool:
     """Say whether a folder looks like that of a training run."""
     return any((Path(folder) / name).is_file() for name in OF_TRAINING)
+
+
+def write_items(folder: Path, items: Iterable[Item], ids: Container[str]) -> Path:
+    """Write the contents of the items with these ids into an evaluation's folder, one a line."""
+    lines = [
+        json.dumps({"id": item.id, "content": item.content}, ensure_ascii=False, default=str) + "\n"
+        for item in items
+        if item.id in ids
+    ]
+    return write_whole(folder / ITEMS, "".join(lines).encode("utf-8", "replace").decode("utf-8"))
+
+
+def read_items(folder: Path) -> dict[str, Any]:
+    """Return the contents of items by id, as far as the folder holds them; broken lines are left out."""
+    found: dict[str, Any] = {}
+    file = folder / ITEMS
+    for line in file.read_text(encoding="utf-8").split("\n") if file.is_file() else ():
+        try:
+            record = json.loads(line)
+            found[record["id"]] = record["content"]
+        except (ValueError, KeyError, TypeError):
+            continue
+    return found
+
+
+def _last_rescored(folder: Path) -> tuple[str, str]:
+    """Return the names of the rows that were scored again last, and of their result; of the first where none were."""
+    marks = [path.stem.removeprefix(RESCORED) for path in folder.glob(f"{RESCORED}*.jsonl")]
+    if not marks:
+        return ROWS, RESULT
+    mark = max(marks, key=lambda mark: int(mark.lstrip("-")) if mark.lstrip("-").isdigit() else 1)
+    return f"{RESCORED}{mark}.jsonl", f"result_rescored{mark}.json"
 
 
 def _why_not(folder: Path) -> str:

@@ -223,7 +223,7 @@ def _required(answered: Estimate, floors: Sequence[Floor]) -> dict[str, float | 
         return {}
     rate = answered.value
     other = rate + DIFFERENCE if rate + DIFFERENCE <= 1 else rate - DIFFERENCE
-    known = [floor.score for floor in floors if floor.score is not None]
+    known = [floor.score for floor in floors if floor.score]  # one success is enough against a floor of 0
     return {
         "difference": DIFFERENCE,
         "width": required_for_width(rate, DIFFERENCE),

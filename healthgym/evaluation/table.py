@@ -31,6 +31,7 @@ def result_table(result: Mapping[str, Any], *, width: int = WIDTH) -> Group:
         made,
         Text(_counts(result)),
     ]
+    lines += [Text(line) for line in (_means(result), _required(result)) if line]
     lines += [Text(f"! {warning}", style="yellow") for warning in result.get("warnings", ())]
     return Group(*lines)
 
@@ -92,6 +93,30 @@ def _counts(result: Mapping[str, Any]) -> str:
     return f"not answered: {', '.join(others)}" if others else "every row was answered"
 
 
+def _means(result: Mapping[str, Any]) -> str:
+    """Return counts a row and further scores with their intervals, in a line."""
+    means = [(name.replace("_", " "), found, "{:.1f}") for name, found in result.get("means", {}).items()]
+    scores = [(name.replace("_", " "), found, "{:.3f}") for name, found in result.get("scores", {}).items()]
+    told = [
+        f"{name} {form.format(found['value'])}"
+        + (f" ({form.format(found['ci'][0])} to {form.format(found['ci'][1])})" if found["ci"] else "")
+        for name, found, form in (*scores, *means)
+    ]
+    return f"means: {', '.join(told)}" if told else ""
+
+
+def _required(result: Mapping[str, Any]) -> str:
+    needed = result.get("required_n")
+    if not needed:
+        return ""
+    points = f"{needed['difference'] * 100:g} points"
+    floor = f"; {needed['above_floor']:,} to tell this score from the highest floor" if needed["above_floor"] else ""
+    return (
+        f"rows needed: {needed['width']:,} for an interval of {points} either side; {needed['two_runs']:,} in each of two "
+        f"runs to show {points} between them, fewer on the same rows{floor}"
+    )
+
+
 def comparison_table(one: Comparison, *, width: int = WIDTH) -> Table:
     """Return a comparison: differences with interval, rows changed each way, adjusted p-values and effect sizes."""
     made = Table(
@@ -99,7 +124,7 @@ def comparison_table(one: Comparison, *, width: int = WIDTH) -> Table:
         header_style="bold",
     )  # fmt: skip
     made.add_column("", ratio=1, no_wrap=True, overflow="ellipsis")
-    for name in ("n", "first", "second", "difference", "+", "-", "p", "effect"):
+    for name in ("n", "first", "second", "difference, points", "better/worse", "p"):
         made.add_column(name, justify="right", no_wrap=True)
     if one.both is not None:
         made.add_row(*_paired_cells("answered by both", one.both))
@@ -113,7 +138,8 @@ def comparison_table(one: Comparison, *, width: int = WIDTH) -> Table:
         for value, paired in values.items():
             made.add_row(*_paired_cells(f"  {value}", paired))
     headline = one.both or one.everything
-    made.caption = f"p adjusted by Holm within each kind of row. {verdict(headline)}"
+    effect = "" if headline.effect is None else f" {headline.effect_name} {headline.effect:+.2f}."
+    made.caption = f"{verdict(headline)}{effect} p adjusted by Holm within each kind of line ({headline.test})."
     made.caption_justify = "left"
     return made
 
@@ -123,9 +149,8 @@ def _paired_cells(label: str, paired: Paired) -> list[Text]:
     p = paired.p_value if paired.p_adjusted is None else paired.p_adjusted
     return [
         Text(label), Text(f"{paired.n:,}"), Text(f"{paired.first:.1%}"), Text(f"{paired.second:.1%}"),
-        Text(f"{paired.difference * 100:+.1f}{ci}"), Text(f"{paired.gained:,}"), Text(f"{paired.lost:,}"),
+        Text(f"{paired.difference * 100:+.1f}{ci}"), Text(f"{paired.gained}/{paired.lost}"),
         Text("<.001" if p < 0.001 else f"{p:.3f}".lstrip("0")),
-        Text("-" if paired.effect is None else f"{paired.effect:+.2f}"),
     ]  # fmt: skip
 
 
@@ -134,7 +159,8 @@ def verdict(paired: Paired) -> str:
     p = paired.p_value if paired.p_adjusted is None else paired.p_adjusted
     points = f"{abs(paired.difference) * 100:.1f} points"
     if p < 0.05:
-        return f"The second is {'better' if paired.difference > 0 else 'worse'} by {points}."
+        little = f", and the difference is within {paired.margin * 100:g}" if paired.alike else ""
+        return f"The second is {'better' if paired.difference > 0 else 'worse'} by {points}{little}."
     if paired.alike:
         return f"Alike within {paired.margin * 100:g} points."
     if paired.required_n is None:

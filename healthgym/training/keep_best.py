@@ -1,7 +1,6 @@
 """Keeps the best checkpoint of a run: asks for it to be saved, spares it from rotation, and lays its model into best/."""
 
 import json
-import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,7 +10,7 @@ from accelerate.utils import broadcast_object_list
 from transformers import TrainerCallback, TrainerControl, TrainerState, TrainingArguments
 
 from healthgym.errors import ConfigError, nearest
-from healthgym.files import write_whole
+from healthgym.files import link_or_copy, write_whole
 from healthgym.training.best import Choice, choose_best
 from healthgym.training.config import Best
 from healthgym.training.run_folder import RunFolder
@@ -102,27 +101,19 @@ def lay_out(folder: RunFolder, choice: Choice) -> Path:
         return target
     aside = target.with_name(".best.writing")
     shutil.rmtree(aside, ignore_errors=True)
-    shutil.copytree(source, aside, copy_function=_link, ignore=_unneeded)
+    shutil.copytree(source, aside, copy_function=link_or_copy, ignore=not_of_the_model)
     base = folder.path / "start" / "base"
     if base.is_dir():  # adapters over a model that exists nowhere else
-        shutil.copytree(base, aside / "base", copy_function=_link)
+        shutil.copytree(base, aside / "base", copy_function=link_or_copy)
     (aside / note.name).write_text(json.dumps({"step": choice.step, "value": choice.value}), encoding="utf-8")
     shutil.rmtree(target, ignore_errors=True)
     aside.replace(target)
     return target
 
 
-def _unneeded(folder: str, names: list[str]) -> list[str]:
+def not_of_the_model(folder: str, names: list[str]) -> list[str]:
+    """Return which files of a checkpoint only a resumed run needs; for `shutil.copytree`."""
     return [name for name in names if name.startswith(NOT_OF_THE_MODEL)]
-
-
-def _link(source: str, target: str) -> str:
-    """Link a file, or copy it where links are not to be had."""
-    try:
-        os.link(source, target)
-    except OSError:
-        shutil.copy2(source, target)
-    return target
 
 
 def _step_of(note: Path) -> int | None:

@@ -101,6 +101,12 @@ def test_several_attempts_at_a_task_widen_the_interval_and_give_pass_hat(suite, 
     assert found.pass_hat == {1: 0.75, 2: 0.75, 3: 0.75, 4: 0.75}  # each task always or never
 
 
+def test_attempts_that_all_fail_are_as_sure_as_their_tasks(suite, ids):
+    found = evaluate_policy(Oracle(suite, ()), suite, ids, seeds=(0, 1, 2, 3))
+    assert (found.n, found.success) == (48, 0.0)
+    assert found.ci == wilson_interval(0, 12)  # twelve tasks, not 48 rows
+
+
 def test_two_results_on_the_same_rows_can_be_compared(suite, ids):
     weak, strong = (evaluate_policy(Oracle(suite, ids[:k]), suite, ids) for k in (3, 9))
     found = compare_paired([r["success"] for r in weak.rows], [r["success"] for r in strong.rows])

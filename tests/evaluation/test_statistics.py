@@ -88,6 +88,12 @@ def test_a_paired_comparison_counts_what_was_gained_and_lost():
     assert found.to_dict()["ci"] == list(found.interval)
 
 
+def test_attempts_at_one_task_are_one_piece_of_evidence():
+    # 8 attempts at each of 3 tasks, all gained: 24 rows, but 3 tasks, so 2 of 2^3 patterns of signs.
+    found = compare_paired([False] * 24, [True] * 24, [row // 8 for row in range(24)])
+    assert found.p_value == pytest.approx(0.25)
+
+
 def test_equal_runs_differ_in_nothing():
     found = compare_paired([True, False], [True, False])
     assert (found.difference, found.p_value, found.odds_ratio, found.required_n) == (0.0, 1.0, 1.0, None)

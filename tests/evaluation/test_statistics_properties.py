@@ -61,6 +61,7 @@ def test_mcnemar_agrees_with_statsmodels(gained, lost):
 
 
 @given(st.lists(st.integers(0, 1000), min_size=1, max_size=20))
+@settings(max_examples=12)  # each call of statsmodels collects garbage
 def test_holm_agrees_with_statsmodels(thousandths):
     p_values = [each / 1000 for each in thousandths]
     assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))

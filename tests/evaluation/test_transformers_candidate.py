@@ -105,7 +105,7 @@ def test_a_folder_that_is_absent_or_half_written_is_refused(models, tmp_path):
 def test_half_written_adapters_are_refused(models, tmp_path):
     adapter = copied(models, "adapter", tmp_path)
     (adapter / "adapter_model.safetensors").write_bytes(b"half")
-    with pytest.raises(ConfigError, match="adapters in .* are damaged"):
+    with pytest.raises(ConfigError, match=r"adapters in .* are damaged"):
         open_transformers(adapter)
     (adapter / "adapter_model.safetensors").unlink()
     with pytest.raises(ConfigError, match=r"no adapter_model\.safetensors"):

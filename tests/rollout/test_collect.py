@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from healthgym.envs.episode import Episode
 from healthgym.errors import ConfigError, GraderError
 from healthgym.rollout import Job, OraclePolicy, ScriptedPolicy, TurnResult, collect
 from healthgym.rollout.scripted import turn_index
@@ -168,3 +169,35 @@ def test_counts_tell_failed_and_idle_turns(make_episode, jobs):
     assert made.tool_calls == ("weigh_patient", "wiegh")
     assert made.tool_failures == 2  # one unreadable, one unknown
     assert made.idle_turns == 4
+
+
+def test_a_sampling_seed_of_its_own_makes_an_episode_independent_of_its_place(suite, make_episode, jobs):
+    named = [dataclasses.replace(job, sampling=100 + job.group) for job in jobs]
+    all_of_them, last_alone = OneAtATime(oracle(suite)), OneAtATime(oracle(suite))
+    collect(named, all_of_them, make_episode, seed=5)
+    collect(named[-1:], last_alone, make_episode, seed=5)
+    assert last_alone.seeds[0, 0] == all_of_them.seeds[7, 0] == mix_seed(5, 107, 0)
+
+
+def test_whoever_asks_is_told_of_jobs_that_gave_nothing_and_the_others_go_on(
+    suite, make_episode, jobs, template, monkeypatch
+):
+    lost = []
+    made = collect(
+        jobs[:2], OneAtATime(oracle(suite)), make_episode, template=template, max_context=10, on_lost=lost.append
+    )
+    assert made == [None, None] and [one.kind for one in lost] == ["no_room", "no_room"]
+
+    true_grade = Episode.grade
+
+    def grade(episode):
+        if episode.task.id == jobs[1].task_id:
+            raise GraderError("broken")
+        return true_grade(episode)
+
+    monkeypatch.setattr(Episode, "grade", grade)
+    policy, lost = OneAtATime(oracle(suite)), []
+    made = collect(jobs, policy, make_episode, on_lost=lost.append)
+    assert [(one.job, one.kind, one.reason) for one in lost] == [(jobs[1], "grader", "broken")]
+    assert [place for place, one in enumerate(made) if one is None] == [1]
+    assert sorted(policy.cancelled) == list(range(len(jobs)))

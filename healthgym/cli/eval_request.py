@@ -1,0 +1,121 @@
+"""What `healthgym eval` was asked for, and how it is done for one checkpoint and one benchmark."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from healthgym.cli.eval_candidate import open_candidate, open_services
+from healthgym.cli.eval_output import evaluation_progress
+from healthgym.cli.output import errors
+from healthgym.errors import ConfigError, nearest
+
+if TYPE_CHECKING:
+    from healthgym.evaluation.benchmark import Benchmark, Settings
+    from healthgym.evaluation.candidate import Candidate
+    from healthgym.evaluation.rows import Row
+    from healthgym.evaluation.run_settings import RunSettings
+    from healthgym.world import Services
+
+Given = dict[str, Any]
+"""Values by name; those that were not given are not there."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request:
+    """The options of the command. What is left out is taken from the run that a checkpoint belongs to, else a default.
+
+    given: fields of `Settings`.
+    sampling: options of whatever opens the candidate.
+    options: options of the benchmark.
+    """
+
+    suites: Sequence[str]
+    engine: str = "transformers"
+    mode: str | None = None
+    limit: int | None = None
+    attempts: int = 1
+    seed: int = 0
+    data: Path | None = None
+    split: str | None = None
+    index: Path | None = None
+    restart: bool = False
+    quiet: bool = False
+    given: Given = field(default_factory=dict)
+    sampling: Given = field(default_factory=dict)
+    options: Given = field(default_factory=dict)
+
+    def open(self, checkpoint: str, run: "RunSettings | None") -> "Candidate":
+        """Return the candidate."""
+        options = {**(run.sampling if run else {}), **self.sampling}
+        if self.engine != "vllm":
+            return open_candidate(self.engine, checkpoint, options)
+        from healthgym.evaluation.checkpoint import find_checkpoint
+
+        found = find_checkpoint(checkpoint, base=options.get("base"))
+        return replace(open_candidate(self.engine, found.path, {**options, "base": found.base}), name=found.name)
+
+    def services(self, run: "RunSettings | None") -> "Services | None":
+        """Return what episodes share: the index that was given, or that of the run."""
+        if self.index is not None or run is None:
+            return open_services(self.index)
+        return open_services(run.index, run.exclude)
+
+    def check(self, run: "RunSettings | None") -> None:
+        """Refuse benchmarks and settings that cannot be used, before a model is loaded."""
+        for name in self.suites:
+            benchmark, settings, _ = self._prepared(name, run)
+            if settings.mode not in benchmark.modes:
+                raise ConfigError(f"{name} has no mode {settings.mode!r}.{nearest(settings.mode, benchmark.modes)}")
+
+    def evaluate(
+        self, name: str, candidate: "Candidate", run: "RunSettings | None", services: "Services | None", folder: Path
+    ) -> dict[str, Any]:
+        """Run one benchmark and return its record."""
+        from healthgym.evaluation.runner import evaluate
+
+        benchmark, settings, source = self._prepared(name, run)
+        with evaluation_progress(errors, name, quiet=self.quiet) as progress:
+            found = evaluate(
+                benchmark, candidate, settings, folder, attempts=self.attempts, limit=self.limit, seed=self.seed,
+                services=services, progress=progress, restart=self.restart,
+                notes={"source": source, "candidate": candidate.name},
+            )  # fmt: skip
+        return {**found.to_dict(), "folder": str(folder)}
+
+    def stored(
+        self, name: str, run: "RunSettings | None", services: "Services | None", folder: Path
+    ) -> "list[Row] | None":
+        """Return the rows that this request asks for if they are all there; None otherwise."""
+        from healthgym.evaluation.runner import stored_rows
+
+        benchmark, settings, _ = self._prepared(name, run)
+        asked = {**(run.sampling if run else {}), **self.sampling}
+        return stored_rows(
+            benchmark, settings, folder, attempts=self.attempts, limit=self.limit, seed=self.seed, services=services,
+            sampling={"temperature": asked["temperature"]} if "temperature" in asked else {},
+        )  # fmt: skip
+
+    def _prepared(self, name: str, run: "RunSettings | None") -> tuple["Benchmark", "Settings", Given]:
+        """Return the benchmark, how it is put to a candidate, and where its data comes from."""
+        from healthgym.envs.prompts import check_profile
+        from healthgym.evaluation.benchmark import Settings, Source
+        from healthgym.evaluation.benchmarks import load_benchmark
+
+        options = {**(run.gym if run is not None and name == "gym" else {}), **self.options}
+        benchmark = load_benchmark(name, Source(path=self.data, split=self.split, options=options))
+        values = {**(run.settings if run else {}), **self.given}
+        if "profile" in values:
+            values["profile"] = check_profile(values["profile"])
+        settings = Settings(mode=self.mode or benchmark.modes[0], options=options, **values)  # type: ignore[arg-type]
+        path = None if self.data is None else str(self.data.resolve())
+        return benchmark, settings, {"path": path, "split": self.split, "options": options}
+
+
+def run_of(checkpoint: str, base: str | None = None) -> "RunSettings | None":
+    """Return how the training run asked that a local checkpoint belongs to; None where it belongs to none."""
+    from healthgym.evaluation.checkpoint import find_checkpoint
+    from healthgym.evaluation.run_settings import run_settings
+
+    config = find_checkpoint(checkpoint, base=base).config()
+    return None if config is None else run_settings(config)

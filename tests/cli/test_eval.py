@@ -1,0 +1,103 @@
+"""`healthgym eval` on a real, tiny model: results for people and scripts, resuming, selection, and mistakes."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "training"))
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory):
+    from tiny import make_model, make_tokenizer
+
+    folder, tokenizer = tmp_path_factory.mktemp("models") / "tiny", make_tokenizer()
+    make_model(tokenizer).save_pretrained(str(folder))
+    tokenizer.save_pretrained(str(folder))
+    return folder
+
+
+@pytest.fixture
+def asked(model, fever):
+    return (
+        "eval", model, "--suite", "gym", "--set", f"domains={fever}", "--profile", "bare", "--max-tokens", 4,
+        "--max-turns", 2, "--limit", 2,
+    )  # fmt: skip
+
+
+def test_json_holds_suite_n_interval_counts_floors_and_hashes(run, asked, tmp_path):
+    found = run(*asked, "--out", tmp_path / "out", "--seeds", 2, "--json")
+    assert found.code == 0
+    assert (found.json["suite"], found.json["expected"], found.json["partial"]) == ("gym", 4, False)
+    assert set(found.json["counts"]) >= {"degenerate", "refused", "truncated", "grader_error", "infra_error"}
+    assert found.json["hashes"].keys() >= {"weights", "chat_template", "tokenizer", "items", "tools"}
+    assert found.json["floors"][0]["name"] == "silent" and "ci" in found.json
+    assert found.json["folder"] == str(tmp_path / "out")
+
+
+def test_the_same_command_goes_on_and_another_is_refused_until_restart(run, asked, tmp_path):
+    out = tmp_path / "out"
+    assert run(*asked, "--out", out).code == 0
+    before = (out / "rows.jsonl").read_bytes()
+    again = run(*asked, "--out", out)
+    assert again.code == 0 and "gym agentic" in again.out and (out / "rows.jsonl").read_bytes() == before
+    other = run(*asked, "--out", out, "--temperature", 0.5)
+    assert other.code == 2 and "candidate.sampling.temperature was 0.0, now 0.5" in " ".join(other.err.split())
+    assert run(*asked, "--out", out, "--temperature", 0.5, "--restart").code == 0
+    assert (tmp_path / "out.old-1" / "rows.jsonl").read_bytes() == before
+
+
+def test_a_stored_evaluation_is_rescored_without_the_model(run, asked, tmp_path):
+    run(*asked, "--out", tmp_path / "out")
+    found = run("eval", "--rescore", tmp_path / "out", "--json")
+    assert found.code == 0 and found.json["changes"]["changed"] == 0
+    assert Path(found.json["rows"]).name == "rows_rescored.jsonl"
+
+
+def test_a_run_s_checkpoints_are_evaluated_and_chosen_from(run, model, fever, tmp_path):
+    folder = tmp_path / "run"
+    for step in (2, 3, 4):
+        shutil.copytree(model, folder / "checkpoints" / f"checkpoint-{step}")
+    weights = folder / "checkpoints" / "checkpoint-4" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-50])
+    config = {
+        "model": {"path": str(model)},
+        "env": {"domains": [str(fever)], "prompt_profile": "bare", "max_turns": 2},
+        "rollout": {"max_tokens_per_turn": 4},
+    }
+    (folder / "config.yaml").write_text(json.dumps(config))
+    found = run("eval", "--run", folder, "--every", 2, "--limit", 2, "--json")
+    assert found.code == 0, found.err
+    # An untrained model submits nothing: 0 of 2 at step 2, cut off by the token limit, which the rule's cap refuses.
+    assert [row["step"] for row in found.json["rows"]] == [2] and found.json["split"] == "val"
+    assert "cut off" in found.json["skipped"]["4"]
+    assert found.json["choice"]["step"] in (2, None) and found.json["why"]
+    again = run("eval", "--run", folder, "--every", 2, "--limit", 2, "--json")
+    assert again.json["rows"] == found.json["rows"] and again.json["results"] == []
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("eval",), "Give a checkpoint"),
+        (("eval", "nowhere", "--suite", "gym"), "there is no folder nowhere"),
+        (("eval", "MODEL", "--suite", "gmy"), "Did you mean 'gym'"),
+        (("eval", "MODEL", "--suite", "gym", "--mode", "text"), "gym has no mode 'text'"),
+        (("eval", "MODEL", "--suite", "gym", "--engine", "vlm"), "Did you mean 'vllm'"),
+        (("eval", "MODEL", "--suite", "gym", "--set", "domains"), "expected NAME=VALUE"),
+        (("eval", "MODEL", "--suite", "gym", "--split", "tset"), "gym has no split"),
+        (("eval", "--run", "MODEL"), "is no training run"),
+    ],
+)
+def test_mistakes_are_told_with_the_remedy_before_a_model_is_loaded(run, model, words, message):
+    found = run(*(model if word == "MODEL" else word for word in words))
+    assert found.code == 2 and message in " ".join(found.err.split())
+
+
+def test_the_list_names_every_benchmark_with_modes_and_data(run):
+    found = run("eval", "--list", "--json")
+    gym = next(one for one in found.json if one["name"] == "gym")
+    assert gym == {"name": "gym", "title": "Frozen tasks of the gym", "modes": ["agentic"], "data": "there"}
