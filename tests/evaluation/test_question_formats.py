@@ -181,6 +181,16 @@ def test_pubmedqa_whose_files_disagree_is_refused(tmp_path: Path):
     assert "do not belong together" in refused("pubmedqa", pubmedqa_folder(tmp_path, {"13": "no"}))
 
 
+def test_own_questions_need_a_file():
+    with pytest.raises(ConfigError, match="Give your questions with --data"):
+        load_benchmark("my_questions")
+
+
+def test_where_the_data_comes_from_is_told(tmp_path: Path):
+    assert "GBaker/MedQA-USMLE-4-options" in load_benchmark("medqa").data  # type: ignore[attr-defined]
+    assert load_benchmark("medqa", Source(path=tmp_path)).data == "there"  # type: ignore[attr-defined]
+
+
 def test_own_questions_need_no_code(tmp_path: Path):
     records = [OWN, {**OWN, "id": 2, "options": ["Salt", "Honey"], "answer": "B", "context": "At breakfast.", "subset": "food"},
                {"id": "three", "question": "Is water wet?", "answer": "yes"}]  # fmt: skip

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
@@ -65,6 +65,7 @@ class MultipleChoice:
 
     read: returns the items.
     prompt: what a base model continues, for the blind reading without what it is about; ends with "Answer:".
+    data: where the items come from, in a few words.
     play: measures in agentic mode, where there is such a part.
     judge_again: scores a row of agentic mode again.
     """
@@ -73,6 +74,7 @@ class MultipleChoice:
     title: str
     read: Callable[[], Sequence[Item]]
     prompt: Prompt
+    data: str = "there"
     play: Measure | None = None
     judge_again: Callable[[Row, Item], Row] | None = None
     scorer: str = "multiple_choice 1"
@@ -253,6 +255,11 @@ def of_source(
         if option not in known:
             raise ConfigError(f"{name} has no option {option!r}.{nearest(option, known)}")
     return MultipleChoice(name=name, title=title, read=lru_cache(maxsize=1)(lambda: read(source)), prompt=prompt)
+
+
+def or_hub(made: MultipleChoice, source: Source, hub: str) -> MultipleChoice:
+    """Return the benchmark, saying that its items come from a data set of the hub where no path is given."""
+    return made if source.path is not None else replace(made, data=f"from the hub ({hub}), or with --data")
 
 
 def _flag(options: Mapping[str, Any], name: str, default: bool) -> bool:
