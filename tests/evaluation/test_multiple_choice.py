@@ -190,6 +190,13 @@ def test_rescoring_gives_the_same_row_and_needs_no_model():
         assert wrong.score == 0.0 and wrong.gold == "D"
 
 
+def test_likelihoods_are_asked_for_in_blocks(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("healthgym.evaluation.benchmarks.multiple_choice.BLOCK", 2)
+    kept = rows([item(number) for number in range(5)], candidate(likes_b), blind=True)
+    # Each block of two comes back to front, as this engine hands it over.
+    assert [row.id for row in kept] == ["q1", "q0", "q3", "q2", "q4"]
+
+
 def test_a_prompt_too_long_and_a_broken_engine_are_errors_of_ours():
     (row,) = rows([item()], candidate(likes_b, max_context=10), blind=True)
     assert row.status == "infra_error" and "do not fit the 10 positions" in row.error

@@ -19,6 +19,8 @@ Reading = Literal["likelihood", "generate", "both"]
 Prompt = Callable[[Content, bool], str]
 """Makes the text that a base model continues; without the question (or its context) when the flag is false."""
 Measure = Callable[[Sequence[Attempt], Candidate, Settings, Services | None, Keep], None]
+BLOCK = 512
+"""Attempts whose likelihoods are asked for together: enough to batch by length, and rows come in the order of the items."""
 OPTIONS = ("reading", "option_text", "blind")
 
 
@@ -122,7 +124,10 @@ class MultipleChoice:
                 keep(self._row(attempts[number], one, readings.reading))
 
         if scores:
-            self._score(attempts, candidate, readings, heard, learn)
+            for start in range(0, len(attempts), BLOCK):
+                self._score(
+                    range(start, min(start + BLOCK, len(attempts))), attempts, candidate, readings, heard, learn
+                )
         if writes:
 
             def on_reply(reply: Reply) -> None:
@@ -154,6 +159,7 @@ class MultipleChoice:
 
     def _score(
         self,
+        numbers: Sequence[int],
         attempts: Sequence[Attempt],
         candidate: Candidate,
         readings: Readings,
@@ -169,8 +175,8 @@ class MultipleChoice:
         tokenizer = candidate.template.tokenizer
         names: dict[int, tuple[int, str, list[tuple[str, str]]]] = {}
         requests: list[Options] = []
-        for number, attempt in enumerate(attempts):
-            content = attempt.item.content
+        for number in numbers:
+            content = attempts[number].item.content
             for part in sorted(heard[number].waits_for - {"reply"}):
                 wanted = [("blind" if part == "blind" else "label", label, label) for label in content["options"]]
                 if part == "prompt" and readings.option_text and is_listed(content):
