@@ -55,9 +55,6 @@ def evaluate(
     ] = None,
     in_flight: Annotated[int | None, typer.Option("--in-flight", min=1, help="Attempts that advance together.")] = None,
     base: Annotated[str | None, typer.Option("--base", help="Base model of an adapter.")] = None,
-    dtype: Annotated[
-        str | None, typer.Option("--dtype", help="Of a local model: float32 or bfloat16; by the device when absent.")
-    ] = None,
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
     engine_options: Annotated[
         list[str] | None,

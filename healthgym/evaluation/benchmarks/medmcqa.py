@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, listing, of_source
+from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, listing, of_source, or_hub
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.question_files import Record, hub_records, records_of
 from healthgym.evaluation.questions import LETTERS, is_pack, items_of, pack_question, question, refuse_columns
@@ -92,7 +92,8 @@ def prompt(content: Content, whole: bool) -> str:
 
 def make(source: Source) -> MultipleChoice:
     """Return the benchmark. `cop` says, where the file does not, which number stands for the first option."""
-    return of_source(source, name="medmcqa", title="MedMCQA", read=read, prompt=prompt, options=("cop",))
+    made = of_source(source, name="medmcqa", title="MedMCQA", read=read, prompt=prompt, options=("cop",))
+    return or_hub(made, source, HUB)
 
 
 BENCHMARKS = {"medmcqa": make}

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, listing, of_source
+from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, listing, of_source, or_hub
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.question_files import Record, files_in, hub_records, records_of
 from healthgym.evaluation.questions import LETTERS, is_pack, items_of, pack_question, question, refuse_columns
@@ -102,7 +102,8 @@ def prompt(content: Content, whole: bool) -> str:
 
 def make(source: Source) -> MultipleChoice:
     """Return the benchmark."""
-    return of_source(source, name="mmlu_medical", title="MMLU, six medical subjects", read=read, prompt=prompt)
+    made = of_source(source, name="mmlu_medical", title="MMLU, six medical subjects", read=read, prompt=prompt)
+    return or_hub(made, source, HUB)
 
 
 BENCHMARKS = {"mmlu_medical": make}

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Any, Literal, get_args
 
@@ -21,6 +21,8 @@ Reading = Literal["likelihood", "generate", "both"]
 Prompt = Callable[[Content, bool], str]
 """Makes the text that a base model continues; without the question (or its context) when the flag is false."""
 Measure = Callable[[Sequence[Attempt], Candidate, Settings, Services | None, Keep], None]
+BLOCK = 512
+"""Attempts whose likelihoods are asked for together: enough to batch by length, and rows come in the order of the items."""
 OPTIONS = ("reading", "option_text", "blind")
 
 
@@ -67,6 +69,7 @@ class MultipleChoice:
 
     read: returns the items.
     prompt: what a base model continues, for the blind reading without what it is about; ends with "Answer:".
+    data: where the items come from, in a few words.
     play: measures in agentic mode, where there is such a part.
     judge_again: scores a row of agentic mode again.
     """
@@ -75,6 +78,7 @@ class MultipleChoice:
     title: str
     read: Callable[[], Sequence[Item]]
     prompt: Prompt
+    data: str = "there"
     play: Measure | None = None
     judge_again: Callable[[Row, Item], Row] | None = None
     scorer: str = "multiple_choice 1"
@@ -122,7 +126,10 @@ class MultipleChoice:
                 keep(self._row(attempts[number], one, readings.reading))
 
         if scores:
-            self._score(attempts, candidate, readings, heard, learn)
+            for start in range(0, len(attempts), BLOCK):
+                self._score(
+                    range(start, min(start + BLOCK, len(attempts))), attempts, candidate, readings, heard, learn
+                )
         if writes:
 
             def on_reply(reply: Reply) -> None:
@@ -158,6 +165,7 @@ class MultipleChoice:
 
     def _score(
         self,
+        numbers: Sequence[int],
         attempts: Sequence[Attempt],
         candidate: Candidate,
         readings: Readings,
@@ -173,8 +181,8 @@ class MultipleChoice:
         tokenizer = candidate.template.tokenizer
         names: dict[int, tuple[int, str, list[tuple[str, str]]]] = {}
         requests: list[Options] = []
-        for number, attempt in enumerate(attempts):
-            content = attempt.item.content
+        for number in numbers:
+            content = attempts[number].item.content
             for part in sorted(heard[number].waits_for - {"reply"}):
                 wanted = [("blind" if part == "blind" else "label", label, label) for label in content["options"]]
                 if part == "prompt" and readings.option_text and is_listed(content):
@@ -263,6 +271,11 @@ def of_source(
         name=name, title=title, read=items, prompt=prompt, play=partial(measure_as_episodes, read=items),
         judge_again=rescore_episode,
     )  # fmt: skip
+
+
+def or_hub(made: MultipleChoice, source: Source, hub: str) -> MultipleChoice:
+    """Return the benchmark, saying that its items come from a data set of the hub where no path is given."""
+    return made if source.path is not None else replace(made, data=f"from the hub ({hub}), or with --data")
 
 
 def _flag(options: Mapping[str, Any], name: str, default: bool) -> bool:

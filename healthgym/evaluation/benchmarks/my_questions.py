@@ -1,5 +1,7 @@
 """A user's own questions: JSON lines with id, question, options and answer, perhaps context and subset. No code needed."""
 
+from pathlib import Path
+
 from healthgym.errors import ConfigError, nearest
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, listing, of_source
@@ -17,9 +19,13 @@ def read(source: Source) -> list[Item]:
     `options` holds texts by label, or is a list, whose labels are then A, B, C, ...; `answer` is the label of the right
     one. Options left out or null mean yes, no or maybe.
     """
+    return items_of(records_of(_path(source)), _convert)
+
+
+def _path(source: Source) -> Path:
     if source.path is None:
         raise ConfigError(f"Give your questions with --data FILE.jsonl: an object a line with {', '.join(COLUMNS)}")
-    return items_of(records_of(source.path), _convert)
+    return source.path
 
 
 def _convert(record: Record) -> Item:
@@ -44,7 +50,8 @@ def prompt(content: Content, whole: bool) -> str:
 
 
 def make(source: Source) -> MultipleChoice:
-    """Return the benchmark."""
+    """Return the benchmark. Raises ConfigError without a path."""
+    _path(source)
     return of_source(source, name="my_questions", title="Own questions", read=read, prompt=prompt)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, of_source
+from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, of_source, or_hub
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.question_files import Record, hub_records, records_of
 from healthgym.evaluation.questions import DECISIONS, is_pack, items_of, pack_question, question, refuse_columns
@@ -89,7 +89,8 @@ def prompt(content: Content, whole: bool) -> str:
 
 def make(source: Source) -> MultipleChoice:
     """Return the benchmark. `truth` names the file that lists the original's test rows, where it lies elsewhere."""
-    return of_source(source, name="pubmedqa", title="PubMedQA", read=read, prompt=prompt, options=("truth",))
+    made = of_source(source, name="pubmedqa", title="PubMedQA", read=read, prompt=prompt, options=("truth",))
+    return or_hub(made, source, HUB)
 
 
 BENCHMARKS = {"pubmedqa": make}
