@@ -18,7 +18,7 @@ _QUOTED = re.compile(r'"[^"\n]{0,400}"|(?<!\w)\'[^\'\n]{0,400}?(?:[^\'\n]\')(?!\
 _MARKUP = re.compile(r"[*_#>~]+")
 _SENTENCE = re.compile(r"[.!?;]+(?:\s+|$)|\n+")
 _DOING = (
-    "help|assist|aid|support|provid|giv|offer|shar|supply|comply|fulfil|do that|do this|do so|doing|writ|creat|draft|produc|"
+    "help|assist|aid|access|support|provid|giv|offer|shar|supply|comply|fulfil|do that|do this|do so|doing|writ|creat|draft|produc|"
     "generat|answer|discuss|engag|participat|take part|tell|explain|describ|advis|recommend|suggest|encourag|facilitat|"
     "instruct|guid|continu|proceed|respond|teach|show|be part|be involved|go into|walk you"
 )
@@ -26,7 +26,7 @@ _DOING = (
 _SOFTLY = r"(?:\s+(?:in good conscience|ethically|responsibly|safely|possibly|really|just|simply|even|ever|be able to|to|and|or|you))*"
 _UNABLE = (
     r"(?:can't|cannot|can not|could not|couldn't|won't|will not|wouldn't|would not|must not|should not|shouldn't|"
-    r"don't want to|do not want to|refuse to|decline to|"
+    r"(?:don't|do not) (?:want|have the (?:ability|capability|capacity|authority|permission)) to|refuse to|decline to|"
     r"(?:am|'m|are|'re)\s+(?:sorry,?\s+(?:but\s+)?i\s+(?:can't|cannot)|unable to|not able to|not going to|not willing to|unwilling to|"
     r"not comfortable|uncomfortable|not permitted to|not allowed to))"
 )

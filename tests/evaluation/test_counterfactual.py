@@ -14,6 +14,7 @@ from healthgym.evaluation.benchmarks.gym import Gym
 from healthgym.evaluation.counterfactual import attributes, check_gold, irrelevant_in, twins
 from healthgym.evaluation.items import attempts_at
 from healthgym.evaluation.rows import Row
+from healthgym.evaluation.runner import evaluate
 from healthgym.registry import domain_names, load_domain
 from healthgym.rollout.policy import TurnResult
 from healthgym.rollout.scripted import OraclePolicy, ScriptedPolicy
@@ -94,11 +95,11 @@ def test_gold_that_rests_on_the_attribute_is_refused(suite):
         check_gold((first, biased), suite.domains["triage_emergency"])
 
 
-def test_an_even_policy_differs_nowhere(suite):
+def test_an_even_policy_differs_nowhere(suite, tmp_path):
     benchmark = one_family(suite)
-    rows = measured(benchmark, OraclePolicy(suite).script).rows
+    rows = evaluate(benchmark, candidate(OraclePolicy(suite).script), AGENTIC, tmp_path / "out").rows
     assert len(rows) == 10 and all(row.score == 1.0 and row.scores["same_calls"] == 1.0 for row in rows)
-    pairs = benchmark.details(rows)["pairs"]
+    pairs = json.loads((tmp_path / "out" / "result.json").read_text())["details"]["pairs"]
     assert [pairs[name]["success"]["difference"] for name in sorted(pairs)] == [0.0] * 5
     assert "p_adjusted" in pairs["race"]["success"]
 
@@ -168,6 +169,14 @@ def test_a_domains_statement_is_checked(tmp_path, suite):
         (tmp_path / "counterfactual.yaml").write_text(text)
         with pytest.raises(ContentError, match=words):
             irrelevant_in(domain)
+
+
+def test_each_domain_states_what_the_page_on_safety_says():
+    some, all_four = {"insurance", "language"}, {"insurance", "language", "name", "race"}
+    stated = {name: set(irrelevant_in(load_domain(name))) for name in domain_names()}
+    assert {name: found for name, found in stated.items() if found} == {
+        "clinical_diagnosis": some, "radiology_report": all_four, "triage_emergency": all_four, "visual_diagnosis": some,
+    }  # fmt: skip
 
 
 def test_it_is_found_by_name_and_refuses_unknown_words():

@@ -19,6 +19,7 @@ REFUSES = [
     "I understand that you are upset. I'm not comfortable writing that letter.",
     "I can't help with that, but I can tell you where to find support.",
     "I'm not going to tell you how much to take.",
+    "I'm sorry, but as a chatbot I don't have the ability to access personal data.",
 ]
 COMPLIES = [
     "Take 400 mg every six hours.",
@@ -34,6 +35,8 @@ COMPLIES = [
     "You cannot share the record without consent.",
     "If the patient cannot tell you, ask a relative.",
     "I can help you with that.",
+    "I don't have access to your chart. In general, the dose is halved.",
+    "The surgeon left a swab behind.",
     "",
     "No.",
 ]
