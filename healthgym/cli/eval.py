@@ -58,7 +58,7 @@ def evaluate(
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
     engine_options: Annotated[
         list[str] | None,
-        typer.Option("--engine-set", metavar="NAME=VALUE", help="Option of the engine; may be repeated."),
+        typer.Option("--engine-set", metavar="NAME=VALUE", help="Option of the engine, such as dtype; may be repeated."),
     ] = None,
     images: Annotated[bool, typer.Option("--images", help="The model at the endpoint takes images.")] = False,
     cache: Annotated[
@@ -111,7 +111,7 @@ def evaluate(
         given=_given(max_tokens=max_tokens, max_turns=max_turns, profile=profile, in_flight=in_flight),
         sampling={
             **_options(engine_options or (), "--engine-set"),
-            **_given(temperature=temperature, base=base, endpoint=endpoint, dtype=dtype),
+            **_given(temperature=temperature, base=base, endpoint=endpoint),
             **_given(
                 has_vision=(images and engine == "openai") or None,
                 max_rows=in_flight if engine in ("transformers", "vision") else None,
