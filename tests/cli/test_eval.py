@@ -97,7 +97,7 @@ def test_a_run_s_checkpoints_are_evaluated_and_chosen_from(run, model, fever, tm
         (("eval", "MODEL", "--suite", "gym", "--set", "domains=FEVER", "--mode", "text"), "gym has no mode 'text'"),
         (("eval", "MODEL", "--suite", "gym", "--set", "domains=FEVER", "--engine", "vlm"), "Did you mean 'vllm'"),
         (("eval", "MODEL", "--suite", "gym", "--set", "domains"), "expected NAME=VALUE"),
-        (("eval", "MODEL", "--suite", "gym", "--split", "tset"), "gym has no split"),
+        (("eval", "MODEL", "--suite", "gym", "--split", "tset"), "gym has the splits test, train, val, test_ood, got 'tset'"),
         (("eval", "--run", "MODEL"), "is no training run"),
     ],
 )

@@ -9,6 +9,7 @@ from typing import Any
 from healthgym.envs.episode import Episode
 from healthgym.envs.prompts import tool_schemas
 from healthgym.errors import ConfigError, GraderError, NotRegistered, nearest
+from healthgym.evaluation.about import About
 from healthgym.evaluation.benchmark import Benchmark, Floor, Keep, Mode, Settings, Source
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.episodes import counted, has_degenerated, play_attempts, replay, status_of
@@ -211,4 +212,18 @@ def names(value: Any) -> list[str]:
     return [str(one).strip() for one in (value.split(",") if isinstance(value, str) else value)]
 
 
+ABOUT_OPTIONS: Mapping[str, str] = {
+    "domains": "names or folders with commas; all when left out",
+    "families": "families of tasks, with commas",
+    "difficulty": "easy, medium or hard",
+    "per_family": "tasks a family, generated anew instead of the frozen ones",
+    "reward": "weights of the reward, a score beside success",
+}
 BENCHMARKS = {Gym.name: make_gym}
+ABOUT = {
+    Gym.name: About(
+        title="frozen tasks of the domains", group="Gym", modes=Gym.modes, data="included",
+        get="Nothing to get. --data takes the folder of a domain of your own.", splits=("test", "train", "val", "test_ood"),
+        options=ABOUT_OPTIONS, page="docs/evaluation.md",
+    )
+}  # fmt: skip
