@@ -75,7 +75,7 @@ def show_results(records: Sequence[Mapping[str, Any]]) -> None:
     for record in records:
         console.print(result_table(record))
         if "folder" in record:
-            console.print(f"in {record['folder']}", markup=False, soft_wrap=True)
+            console.print(f"Page: {record['folder']}/report.html", markup=False, soft_wrap=True)
 
 
 def shown(value: float | None) -> str:
