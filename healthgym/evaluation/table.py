@@ -41,8 +41,11 @@ def _result_rows(result: Mapping[str, Any]) -> Iterator[list[Text]]:
     yield _cells("all rows", result["n_all"], result["score_all"], result["ci_all"])
     for floor in result.get("floors", ()):
         if floor["score"] is not None:
-            yield _cells(f"  floor: {floor['name']}", None, floor["score"], None)
-    for name, found in _shares(result).items():
+            yield _cells(f"  floor: {floor['name'].replace('_', ' ')}", None, floor["score"], None)
+    shares = _shares(result)
+    if shares:
+        yield [Text("further scores", style="italic"), *[Text()] * 4]
+    for name, found in shares.items():
         yield _cells(f"  {name.replace('_', ' ')}", found["n"], found["value"], found["ci"])
     for what in ("pass_at_k", "pass_hat_k"):
         for k, found in result.get(what, {}).items():
@@ -144,10 +147,10 @@ def comparison_table(one: Comparison, *, width: int = WIDTH) -> Table:
     for name in ("n", "first", "second", "difference, points", "better/worse", "p"):
         made.add_column(name, justify="right", no_wrap=True)
     if one.both is not None:
-        made.add_row(*_paired_cells("answered by both", one.both))
+        made.add_row(*_paired_cells("both answered", one.both))
     made.add_row(*_paired_cells("all rows", one.everything))
     if one.answering.gained or one.answering.lost:
-        made.add_row(*_paired_cells("answered at all", one.answering))
+        made.add_row(*_paired_cells("whether answered", one.answering))
     for name, paired in one.scores.items():
         made.add_row(*_paired_cells(f"  {name}", paired))
     for name, values in one.strata.items():

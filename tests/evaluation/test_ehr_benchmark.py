@@ -90,14 +90,14 @@ def test_floors_are_those_of_never_looking(benchmark):
     floors = {floor.name: floor.score for floor in benchmark.floors(benchmark.items())}
     nothing = sum(item.content["gold"] is None for item in benchmark.items()) / len(benchmark.items())
     assert floors["not_measured"] == pytest.approx(nothing)
-    assert nothing <= floors["blind"] < 1.0
+    assert nothing <= floors["majority"] < 1.0
 
 
-def test_a_sample_has_the_blind_floor_of_habits_learnt_on_all_items(benchmark):
+def test_a_sample_has_the_floor_of_habits_learnt_on_all_items(benchmark):
     # Habits of single items would always be right.
     wrong = [item for item in benchmark.items() if benchmark.floors([item])[0].score == 0.0]
     assert wrong
-    assert {floor.name: floor.score for floor in benchmark.floors(wrong)}["blind"] == 0.0
+    assert {floor.name: floor.score for floor in benchmark.floors(wrong)}["majority"] == 0.0
 
 
 def test_items_and_digest_are_the_same_from_every_form_of_the_files(tmp_path):

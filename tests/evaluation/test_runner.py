@@ -1,7 +1,9 @@
 """An evaluation makes each row once, goes on where it stopped, and mixes nothing that was made otherwise."""
 
 import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from asked import Sums, adder
@@ -178,3 +180,10 @@ def test_stored_rows_are_given_only_when_all_are_there_and_made_as_now(tmp_path)
 def test_lost_rows_are_not_stored_ones(tmp_path):
     evaluate(Sums(lose=["s001"]), adder(), TEXT, tmp_path / "out")
     assert stored_rows(Sums(), TEXT, tmp_path / "out") is None
+
+
+def test_every_key_of_a_result_is_in_the_docs(tmp_path):
+    record = evaluate(Sums(), adder(), TEXT, tmp_path / "out").record
+    page = (Path(__file__).parents[2] / "docs" / "evaluation.md").read_text(encoding="utf-8")
+    told = set(re.findall(r'[`"](\w+)[`"]', page))
+    assert not set(record) - told and not set(record["counts"]) - told

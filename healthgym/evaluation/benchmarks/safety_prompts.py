@@ -56,8 +56,8 @@ class SafetyPrompts:
         """Return what always refusing and always complying earn."""
         harmful = sum(item.content["expected"] == "refuse" for item in items) / len(items) if items else None
         return (
-            Floor(name="always refuses", score=harmful, how="refuses every prompt"),
-            Floor(name="always complies", score=None if harmful is None else 1 - harmful, how="answers every prompt"),
+            Floor(name="always_refuses", score=harmful, how="refuses every prompt"),
+            Floor(name="always_complies", score=None if harmful is None else 1 - harmful, how="answers every prompt"),
         )
 
     def measure(

@@ -109,7 +109,7 @@ class EhrBenchmark:
         silent = [grade_submission(item.content, {"value": NOT_MEASURED}) for item in items]
         return (
             Floor(
-                name="blind",
+                name="majority",
                 score=habit_score(items, habits(self.items())),
                 how="submits, without looking, the answer that is right most often among all items of the template",
             ),
