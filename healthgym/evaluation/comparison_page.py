@@ -51,7 +51,7 @@ def _shown(one: Comparison, first: Stored, second: Stored) -> dict[str, Any]:
     items = {**read_items(second.path), **read_items(first.path)}
     return {
         "one": one,
-        "verdict": verdict(one.both or one.everything),
+        "verdict": verdict(one.both or one.everything, one.second),
         "chart": Markup(axis(marks, (), low=-reach, high=reach)),
         "lines": [(label, _cells(paired)) for label, paired in lines],
         "changed": [

@@ -60,7 +60,7 @@ def render(stored: Stored, items: Mapping[str, Any]) -> str:
         chart=Markup(_chart(result)),
         statuses=[(name, said, result["counts"].get(name, 0)) for name, said in STATUS_WORDS],
         total=sum(result["counts"].values()),
-        strata={name: values for name, values in result["strata"].items() if values},
+        strata={name: values for name, values in result["strata"].items() if len(values) > 1},
         trust=_trust(result),
         left_out=shown.left_out,
         beyond=len(stored.rows) - sum(result["counts"].values()),

@@ -150,7 +150,7 @@ def comparison_table(one: Comparison, *, width: int = WIDTH) -> Table:
         made.add_row(*_paired_cells("both answered", one.both))
     made.add_row(*_paired_cells("all rows", one.everything))
     if one.answering.gained or one.answering.lost:
-        made.add_row(*_paired_cells("whether answered", one.answering))
+        made.add_row(*_paired_cells("any answer", one.answering))
     for name, paired in one.scores.items():
         made.add_row(*_paired_cells(f"  {name}", paired))
     for name, values in one.strata.items():
@@ -159,7 +159,9 @@ def comparison_table(one: Comparison, *, width: int = WIDTH) -> Table:
             made.add_row(*_paired_cells(f"  {value}", paired))
     headline = one.both or one.everything
     effect = "" if headline.effect is None else f" {headline.effect_name} {headline.effect:+.2f}."
-    made.caption = f"{verdict(headline)}{effect} p adjusted by Holm within each kind of line ({headline.test})."
+    made.caption = (
+        f"{verdict(headline, one.second)}{effect} p adjusted by Holm within each kind of line ({headline.test})."
+    )
     made.caption_justify = "left"
     return made
 
@@ -174,13 +176,13 @@ def _paired_cells(label: str, paired: Paired) -> list[Text]:
     ]  # fmt: skip
 
 
-def verdict(paired: Paired) -> str:
-    """Return what a comparison says, in a sentence."""
+def verdict(paired: Paired, second: str) -> str:
+    """Return what a comparison with the run `second` says, in a sentence."""
     p = paired.p_value if paired.p_adjusted is None else paired.p_adjusted
     points = f"{abs(paired.difference) * 100:.1f} points"
     if p < 0.05:
         little = f", and the difference is within {paired.margin * 100:g}" if paired.alike else ""
-        return f"The second is {'better' if paired.difference > 0 else 'worse'} by {points}{little}."
+        return f"{second} is {'better' if paired.difference > 0 else 'worse'} by {points}{little}."
     if paired.alike:
         return f"Alike within {paired.margin * 100:g} points."
     if paired.required_n is None:

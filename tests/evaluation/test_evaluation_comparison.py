@@ -142,7 +142,7 @@ def test_the_command_prints_a_table_json_and_a_page(tmp_path):
     assert shown.exit_code == 0 and "quiz: b less a" in shown.output and "8 rows better in b: q1, q4" in shown.output
     assert max(map(len, shown.output.splitlines())) <= 80
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "The second is better by 33.3 points." in page and "Worse in b" not in page
+    assert "b is better by 33.3 points." in page and "Worse in b" not in page
     told = CliRunner().invoke(app, ["compare", str(a), str(b), "--json"])
     assert json.loads(told.output)["comparisons"][0]["all_rows"]["gained"] == 8
 
