@@ -49,6 +49,7 @@ def write_report(folder: str | Path, out: str | Path | None = None, *, items: It
 def render(stored: Stored, items: Mapping[str, Any]) -> str:
     """Return the page as HTML."""
     result = stored.result or _result_of(stored)
+    title, _, note = (result.get("title") or stored.suite).partition(". ")  # what follows is an attribution
     shown = shown_rows(stored.rows, items, stored.path / TRACES)
     page = page_template("evaluation.html.j2").render(
         style=page_style(),
@@ -56,7 +57,8 @@ def render(stored: Stored, items: Mapping[str, Any]) -> str:
         data=Markup(embedded(shown.data)),
         name=stored.name,
         result=result,
-        title=result.get("title") or stored.suite,
+        title=title,
+        note=note,
         chart=Markup(_chart(result)),
         statuses=[(name, said, result["counts"].get(name, 0)) for name, said in STATUS_WORDS],
         total=sum(result["counts"].values()),
