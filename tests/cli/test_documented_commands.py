@@ -57,3 +57,11 @@ def test_every_page_of_the_docs_is_in_the_index():
     index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
     names = {path.name for path in (ROOT / "docs").glob("*.md")} - {"README.md"}
     assert names == set(re.findall(r"\]\(([\w-]+\.md)\)", index))
+
+
+def test_the_python_block_of_the_evaluation_page_runs(capsys):
+    (block,) = re.findall(
+        r"```python\n(.*?)```", (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8"), re.DOTALL
+    )
+    exec(compile(block, "evaluation.md", "exec"), {"__name__": "page"})
+    assert capsys.readouterr().out.endswith("('agentic',) gym-success-1\n")
