@@ -88,7 +88,12 @@ def list_benchmarks() -> list[dict[str, Any]]:
     for name, make in benchmarks().items():
         try:
             made = make(Source())
-            entry = {"name": name, "title": made.title, "modes": list(made.modes), "data": "there"}
+            entry = {
+                "name": name,
+                "title": made.title,
+                "modes": list(made.modes),
+                "data": getattr(made, "data", "there"),
+            }
         except (ConfigError, ImportError) as error:
             title = getattr(make, "title", "")
             entry = {"name": name, "title": title, "modes": [], "data": str(error)}

@@ -50,6 +50,15 @@ def test_the_same_command_goes_on_and_another_is_refused_until_restart(run, aske
     assert (tmp_path / "out.old-1" / "rows.jsonl").read_bytes() == before
 
 
+def test_what_was_asked_once_is_taken_from_the_cache(run, asked, tmp_path):
+    first = run(*asked, "--out", tmp_path / "a", "--cache", tmp_path / "kept", "--json")
+    again = run(*asked, "--out", tmp_path / "b", "--cache", tmp_path / "kept", "--json")
+    assert first.code == again.code == 0 and [path.name for path in (tmp_path / "kept").iterdir()] == [
+        "responses.sqlite"
+    ]
+    assert again.json["score"] == first.json["score"] and int(again.json["served"]["cached_answers"]) > 0
+
+
 def test_a_stored_evaluation_is_rescored_without_the_model(run, asked, tmp_path):
     run(*asked, "--out", tmp_path / "out")
     found = run("eval", "--rescore", tmp_path / "out", "--json")

@@ -150,6 +150,20 @@ def test_a_mode_the_benchmark_has_not_is_refused(tmp_path):
         evaluate(Sums(), adder(), Settings(mode="agentic"), tmp_path / "out")
 
 
+def test_what_an_endpoint_says_at_the_end_is_recorded_and_a_changed_model_spoils_the_rows(tmp_path):
+    same = replace(adder(), verify=lambda: {"version": "7"})
+    assert evaluate(Sums(), same, TEXT, tmp_path / "same").record["served"] == {"version": "7"}
+
+    def changed():
+        raise HealthgymError("It serves other weights than when this run began.")
+
+    with pytest.raises(HealthgymError, match="other weights"):
+        evaluate(Sums(), replace(adder(), verify=changed), TEXT, tmp_path / "out")
+    with pytest.raises(ConfigError, match=r"not to be trusted: It serves other weights .* --restart"):
+        evaluate(Sums(), adder(), TEXT, tmp_path / "out")
+    assert evaluate(Sums(), adder(), TEXT, tmp_path / "out", restart=True).record["n"] == 10
+
+
 def test_stored_rows_are_given_only_when_all_are_there_and_made_as_now(tmp_path):
     out = tmp_path / "out"
     assert stored_rows(Sums(), TEXT, out) is None
