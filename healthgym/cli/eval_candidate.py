@@ -16,6 +16,7 @@ ENGINES: Mapping[str, tuple[str, str]] = {
     "transformers": ("healthgym.evaluation.transformers_candidate", "open_transformers"),
     "vllm": ("healthgym.evaluation.vllm_candidate", "open_vllm"),
     "openai": ("healthgym.evaluation.openai_candidate", "open_endpoint"),
+    "vision": ("healthgym.evaluation.vision_candidate", "open_vision"),
 }
 """By engine, the module and function that open a candidate."""
 

@@ -39,6 +39,7 @@ class Request:
     data: Path | None = None
     split: str | None = None
     index: Path | None = None
+    cache: Path | None = None
     restart: bool = False
     quiet: bool = False
     given: Given = field(default_factory=dict)
@@ -46,7 +47,15 @@ class Request:
     options: Given = field(default_factory=dict)
 
     def open(self, checkpoint: str, run: "RunSettings | None") -> "Candidate":
-        """Return the candidate."""
+        """Return the candidate, its answers kept where the request says."""
+        candidate = self._opened(checkpoint, run)
+        if self.cache is None:
+            return candidate
+        from healthgym.evaluation.cache import with_cache
+
+        return with_cache(candidate, self.cache)
+
+    def _opened(self, checkpoint: str, run: "RunSettings | None") -> "Candidate":
         options = {**(run.sampling if run else {}), **self.sampling}
         if self.engine != "vllm":
             return open_candidate(self.engine, checkpoint, options)

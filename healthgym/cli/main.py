@@ -7,7 +7,20 @@ import sys
 import typer
 
 import healthgym
-from healthgym.cli import catalog, compare, eval, kb, new, play, quickstart, report, train, validate, vllm_serve
+from healthgym.cli import (
+    catalog,
+    compare,
+    eval,
+    import_cases,
+    kb,
+    new,
+    play,
+    quickstart,
+    report,
+    train,
+    validate,
+    vllm_serve,
+)
 from healthgym.cli.output import errors, print_json
 from healthgym.errors import HealthgymError, RunStopped
 
@@ -38,6 +51,7 @@ def _root(
 app.command("quickstart")(quickstart.quickstart)
 app.command("domains")(catalog.domains)
 app.command("tools")(catalog.tools)
+catalog.tasks_app.command("import")(import_cases.import_tasks)
 app.add_typer(catalog.tasks_app, name="tasks")
 app.command("play")(play.play)
 app.command("validate")(validate.validate)

@@ -110,5 +110,5 @@ def _reply(candidate: Candidate, result: TurnResult) -> Reply:
     else:
         text = message if isinstance(message, str) else str(message.get("content") or "")
     return Reply(
-        result.key, text, tokens=len(result.token_ids) or None, clipped=result.clipped, error=result.error,
+        result.key, text, tokens=len(result.token_ids) or result.num_tokens, clipped=result.clipped, error=result.error,
     )  # fmt: skip

@@ -102,6 +102,14 @@ class Replayed(Protocol):
         """Return the row as the replayed episode is graded now: no inference."""
 
 
+@runtime_checkable
+class Detailed(Protocol):
+    """A benchmark with more to say of its rows than scores and strata hold."""
+
+    def details(self, rows: Sequence[Row]) -> Mapping[str, Any]:
+        """Return JSON-like data for `details` in result.json."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Where a benchmark's data is taken from, as the command line gives it.

@@ -54,6 +54,8 @@ class Candidate:
     max_context: positions of the model, or None when unknown.
     has_vision: whether messages may hold images.
     close: frees what it holds.
+    verify: looks again at what is served, for engines outside this process; to be called once all rows are made. Returns
+        facts worth keeping beside the result; raises HealthgymError when it is no longer what the run began with.
     """
 
     name: str
@@ -66,3 +68,4 @@ class Candidate:
     max_context: int | None = None
     has_vision: bool = False
     close: Callable[[], None] = lambda: None
+    verify: Callable[[], Mapping[str, str]] = dict

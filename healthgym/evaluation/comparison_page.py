@@ -42,7 +42,7 @@ def _shown(one: Comparison, first: Stored, second: Stored) -> dict[str, Any]:
     lines = list(_lines(one))
     ends = [end for _, paired in lines for end in paired.interval or (paired.difference,)]
     reach = min(1.0, max(0.05, *(abs(end) for end in ends)))
-    reach = next(step for step in (0.05, 0.1, 0.2, 0.3, 0.5, 1.0) if reach <= step)
+    reach = next(step for step in (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0) if reach <= step)
     marks = [
         Mark(label, paired.difference, paired.interval, is_main=not place)
         for place, (label, paired) in enumerate(lines)

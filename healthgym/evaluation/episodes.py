@@ -100,7 +100,7 @@ def counted(trajectory: Trajectory) -> dict[str, Any]:
     last = messages[-1] if messages else {}
     return {
         "output": str(last.get("raw") or last.get("content") or ""),
-        "tokens": trajectory.assistant_tokens if trajectory.completion_ids else None,
+        "tokens": trajectory.assistant_tokens or None,
         "turns": trajectory.num_turns,
         "tool_calls": len(trajectory.tool_calls),
         "hazards": len(trajectory.grade.hazards),

@@ -85,7 +85,12 @@ class EvaluationFolder:
             told = {"identity": identity, **(notes or {}), "machine": machine(), "started": started}
             write_whole(file, json.dumps(told, indent=1, ensure_ascii=False, default=str) + "\n")
             return
-        if found := differences(self.identity(), identity):
+        notes_there = self.notes()
+        if reason := notes_there.get("distrusted"):
+            raise ConfigError(
+                f"The rows in {self.path} are not to be trusted: {reason} Set them aside and begin anew with --restart."
+            )
+        if found := differences(notes_there["identity"], identity):
             shown = "; ".join(found[:6]) + (f"; and {len(found) - 6} more" if len(found) > 6 else "")
             raise ConfigError(
                 f"{self.path} holds an evaluation whose rows were made otherwise: {shown}. Ask for the same again to go "
@@ -113,6 +118,11 @@ class EvaluationFolder:
         """Return the identity in `run.json`. Raises ConfigError when it cannot be read."""
         found: dict[str, Any] = self.notes()["identity"]
         return found
+
+    def distrust(self, reason: str) -> None:
+        """Write down why the rows must not be gone on with; `claim` then refuses them."""
+        told = {**self.notes(), "distrusted": reason}
+        write_whole(self.path / IDENTITY, json.dumps(told, indent=1, ensure_ascii=False, default=str) + "\n")
 
     def rows(self) -> list[Row]:
         """Return the rows so far, the last of each key."""

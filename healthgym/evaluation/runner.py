@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError, HealthgymError, RunStopped, nearest
-from healthgym.evaluation.benchmark import Benchmark, Settings
+from healthgym.evaluation.benchmark import Benchmark, Detailed, Settings
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.folder import IDENTITY, EvaluationFolder
 from healthgym.evaluation.identity import differences, identity_of, machine
@@ -78,7 +78,8 @@ def evaluate(
     Raises:
         ConfigError: A setting cannot be used, the folder is in use, or its rows were made otherwise; names what differs.
         RunStopped: Interrupted; the rows so far are whole and summed up.
-        HealthgymError: The disk is full, or the benchmark broke the rule of one row an attempt.
+        HealthgymError: The disk is full, an endpoint has changed its model on the way, or the benchmark broke the rule of one
+            row an attempt.
     """
     if settings.mode not in benchmark.modes:
         raise ConfigError(f"{benchmark.name} has no mode {settings.mode!r}.{nearest(settings.mode, benchmark.modes)}")
@@ -148,6 +149,8 @@ class _Run:
         self.rows = {row.key: row for row in folder.rows()}
         missing = [one for one in wanted if not self._is_made(one.key)]
         self.missing = {one.key: one for one in missing}
+        self.made = 0
+        self.served: dict[str, str] = self.folder.result().get("served", {})
         self.started = time.monotonic()
 
     def make_missing(self, services: Services | None) -> None:
@@ -175,6 +178,16 @@ class _Run:
                 f"{self.benchmark.name} gave no row for {len(self.missing)} attempts, {first} among them; a benchmark "
                 "keeps exactly one row for each attempt it is given"
             )
+        if self.made:
+            self._verify()
+
+    def _verify(self) -> None:
+        """Have the candidate looked at again: rows that another model may have written are not gone on with."""
+        try:
+            self.served = dict(self.candidate.verify())
+        except HealthgymError as error:
+            self.folder.distrust(str(error))
+            raise
 
     def finish(self) -> Evaluation:
         """Sum up, and write result and report."""
@@ -207,7 +220,9 @@ class _Run:
             "title": self.benchmark.title,
             "index": self.identity["index"],
             "healthgym": self.identity["healthgym"],
+            "served": self.served,
             "seconds": round(before + time.monotonic() - self.started, 3),
+            **({"details": self.benchmark.details(self._asked_for())} if isinstance(self.benchmark, Detailed) else {}),
         }
 
     def _keep(self, row: Row, trajectory: Trajectory | None = None, /) -> None:
@@ -217,6 +232,7 @@ class _Run:
             )
         self.folder.keep(row, trajectory)
         del self.missing[row.key]
+        self.made += 1
         self.rows[row.key] = row
         self._tell(row)
 

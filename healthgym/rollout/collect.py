@@ -80,6 +80,7 @@ class _Running:
     episode: Episode
     transcript: Transcript | None
     clipped: bool = False
+    num_tokens: int = 0
 
 
 def collect(
@@ -256,6 +257,7 @@ class _Loop:
                 )
             transcript.add_turn(result)
         one.clipped |= result.clipped
+        one.num_tokens += result.num_tokens or 0
         self.applier.apply(one.episode, result)
 
     def _answer(self, key: int, one: _Running, result: TurnResult, answers: Sequence[Mapping[str, Any]]) -> bool:
@@ -296,7 +298,7 @@ class _Loop:
             grade=grade,
             reward=compose(grade, self.reward),
             stop_reason=episode.stop_reason or "",
-            assistant_tokens=transcript.assistant_tokens if transcript else 0,
+            assistant_tokens=transcript.assistant_tokens if transcript else one.num_tokens,
             num_turns=episode.turns,
             tool_calls=tuple(call.tool for call in calls),
             tool_failures=episode.malformed_calls + sum(call.error is not None for call in calls),

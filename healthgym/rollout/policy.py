@@ -33,6 +33,7 @@ class TurnResult:
     token_ids: sampled tokens, end-of-turn token included when it was sampled; empty for text policies.
     logprobs: one per token in nats under the sampling distribution, or None.
     clipped: True when the turn ended at max_tokens rather than by itself.
+    num_tokens: how many tokens were written, for policies that know the number and not the tokens.
     """
 
     key: int
@@ -42,6 +43,7 @@ class TurnResult:
     clipped: bool = False
     error: str | None = None
     """Set when the infrastructure failed: the episode is excluded and counted, never scored."""
+    num_tokens: int | None = None
 
 
 class Policy(Protocol):

@@ -4,7 +4,7 @@ import json
 import queue
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
@@ -29,15 +29,28 @@ class ServerEngine:
     Args:
         urls: Where they listen.
         timeout_s: How long a server may take to come up, to answer, or to come back after it died.
+        model: Name of the model or adapter to ask for; None takes the first that a server lists.
+        headers: Sent with every request, such as an authorization.
+        watch: Called while a server is waited for, with True at first; may start it, or raise EngineDied.
     """
 
-    def __init__(self, urls: Sequence[str], *, timeout_s: float = 600.0) -> None:
+    def __init__(
+        self,
+        urls: Sequence[str],
+        *,
+        timeout_s: float = 600.0,
+        model: str | None = None,
+        headers: Mapping[str, str] | None = None,
+        watch: Callable[[bool], None] = lambda is_first_look: None,
+    ) -> None:
         self.urls, self.timeout_s = [url.rstrip("/") for url in urls], timeout_s
+        self.model, self._headers = model, {"Content-Type": "application/json", **(headers or {})}
         for url in self.urls:
             if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
                 raise ConfigError(
                     f"rollout.vllm.urls: {url!r} is no address; expected something like http://127.0.0.1:8000"
                 )
+        self._watch = watch
         self.name = "vllm"
         self.context_limit = 0
         self._models: dict[str, str] = {}
@@ -54,10 +67,12 @@ class ServerEngine:
         limits = []
         for url in self.urls:
             deadline = time.monotonic() + self.timeout_s
+            self._watch(True)
             while True:
                 with suppress(EngineDied):
                     self._ask(url, "GET", "/health")
-                    model = self._ask(url, "GET", "/v1/models")["data"][0]
+                    listed = self._ask(url, "GET", "/v1/models")["data"]
+                    model = next((one for one in listed if one["id"] == self.model), listed[0])
                     break
                 if time.monotonic() > deadline:
                     raise EngineDied(
@@ -65,8 +80,9 @@ class ServerEngine:
                         f"MODEL --port {urlsplit(url).port or 80}"
                     )
                 time.sleep(RETRY_S)
-            self._models[url] = model["id"]
-            limits.append(int(model["max_model_len"]))
+                self._watch(False)
+            self._models[url] = self.model or model["id"]
+            limits.append(int(model["max_model_len"] or listed[0]["max_model_len"]))
         self.context_limit = min(limits)
 
     def generate(self, request: Generate) -> None:
@@ -198,7 +214,7 @@ class ServerEngine:
         connection = connection or self._connect(url)
         try:
             payload = None if body is None else json.dumps(body)
-            connection.request(method, urlsplit(url).path + path, payload, {"Content-Type": "application/json"})
+            connection.request(method, urlsplit(url).path + path, payload, self._headers)
             response = connection.getresponse()
             status, text = response.status, response.read().decode(errors="replace")
         except (OSError, HTTPException) as error:

@@ -12,8 +12,7 @@ import numpy as np
 from healthgym.errors import ConfigError
 from healthgym.rollout.policy import TurnRequest, TurnResult
 from healthgym.rollout.sampling import Sampling
-from healthgym.rollout.vllm_messages import Engine, EngineDied, Failed, Generate, Written
-from healthgym.rollout.vllm_sync import WeightSync
+from healthgym.rollout.vllm_messages import Engine, EngineDied, Failed, Generate, Sync, Written
 
 logger = logging.getLogger(__name__)
 Result = TypeVar("Result")
@@ -40,7 +39,7 @@ class VLLMPolicy:
     def __init__(
         self,
         engine: Engine,
-        sync: WeightSync,
+        sync: Sync,
         tokenizer: Any,
         *,
         end_ids: Sequence[int],

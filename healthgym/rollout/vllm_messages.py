@@ -125,3 +125,29 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Let go of the engine."""
+
+
+class Sync(Protocol):
+    """Keeps the weights that an engine serves those that are wanted, and proves it. Every method may raise HealthgymError."""
+
+    adapter: Adapter | None
+    """The adapter that requests name."""
+    loads: int
+    """How often the engine was given weights."""
+    seconds: float
+    """Time spent on that."""
+
+    def engine_is_new(self) -> None:
+        """Take note that the engine has just been started."""
+
+    def publish(self) -> None:
+        """Note the wanted weights as they are now."""
+
+    def load(self, *, always: bool = False) -> None:
+        """Have the engine serve them, unless it does already."""
+
+    def check(self) -> None:
+        """Raise when it serves others."""
+
+    def close(self) -> None:
+        """Delete what was published."""

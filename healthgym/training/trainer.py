@@ -228,6 +228,8 @@ class EpisodeTrainer(CheckpointingTrainer):
         if distill is None or not distill.is_on:
             loss = super()._compute_loss(model, inputs)
             self._check_sampling(inputs)
+            if self.traces is not None:
+                self._note_likelihood(inputs)
             return loss
         view = distill.score(inputs, self._get_per_token_logps_and_entropies)  # before the student's graph exists
         with distill.capturing() as captured:
@@ -277,6 +279,12 @@ class EpisodeTrainer(CheckpointingTrainer):
                 f"Fresh episodes differ by {float(gap.abs().mean()):.2f} nats a token between the engine that sampled "
                 "them and the model that is trained: the engine runs other weights, or samples at another temperature."
             )
+
+    def _note_likelihood(self, inputs: Mapping[str, Any]) -> None:
+        """Log the negative log-likelihood of the traces in nats a token: the surrogate loss of a supervised step is always -1."""
+        assert self._student_logps is not None
+        mask = (inputs["completion_mask"] * inputs["tool_mask"]).bool()
+        self._note({"supervised/nll": -float(self._student_logps.detach()[mask].mean())})
 
     def _note(self, metrics: Mapping[str, float]) -> None:
         mode = "train" if self.model.training else "eval"

@@ -21,6 +21,8 @@ from healthgym.world import Services
 MAX_ATTACKER_SUCCESS = 0.05
 MAX_ATTACKER_REWARD = 0.25
 SEED = 20_240
+FEW_GOLDS = round(1 / MAX_ATTACKER_SUCCESS)
+"""Different answers below which even blind luck passes the bound."""
 FIRST_CASES = 30
 """Cases of a family whose golds are gathered as the answers that could have been."""
 
@@ -182,10 +184,14 @@ def _judge(name: str, runs: Sequence[tuple[float, float]], field: Field, log: Fa
         by_family.setdefault(case.task.family, []).append(run)
     worst = max(by_family, key=lambda family: (_mean(by_family[family], 0), _mean(by_family[family], 1)))
     best = max(range(len(runs)), key=lambda index: runs[index])
+    golds = len({repr((case.task.criteria.answer, case.task.criteria.end_state)) for case in field.cases})
+    few = (
+        f"; different answers: {golds}, so who guesses among them is right in 1 of {golds}" if golds < FEW_GOLDS else ""
+    )
     log.add(
         "attacker", name,
         f"succeeds in {success:.1%} of the tasks (at most {MAX_ATTACKER_SUCCESS:.0%} allowed) with a mean reward of "
-        f"{reward:.3f} (at most {MAX_ATTACKER_REWARD}); most in family {worst!r}: {_mean(by_family[worst], 0):.1%}",
+        f"{reward:.3f} (at most {MAX_ATTACKER_REWARD}); most in family {worst!r}: {_mean(by_family[worst], 0):.1%}{few}",
         REMEDIES.get(name, "Ask for more evidence, or for more than one answer field."),
         example=f"{field.cases[best].task.id} gave reward {runs[best][1]:.3f}",
     )  # fmt: skip

@@ -50,6 +50,15 @@ def test_the_same_command_goes_on_and_another_is_refused_until_restart(run, aske
     assert (tmp_path / "out.old-1" / "rows.jsonl").read_bytes() == before
 
 
+def test_what_was_asked_once_is_taken_from_the_cache(run, asked, tmp_path):
+    first = run(*asked, "--out", tmp_path / "a", "--cache", tmp_path / "kept", "--json")
+    again = run(*asked, "--out", tmp_path / "b", "--cache", tmp_path / "kept", "--json")
+    assert first.code == again.code == 0 and [path.name for path in (tmp_path / "kept").iterdir()] == [
+        "responses.sqlite"
+    ]
+    assert again.json["score"] == first.json["score"] and int(again.json["served"]["cached_answers"]) > 0
+
+
 def test_a_stored_evaluation_is_rescored_without_the_model(run, asked, tmp_path):
     run(*asked, "--out", tmp_path / "out")
     found = run("eval", "--rescore", tmp_path / "out", "--json")
@@ -85,15 +94,15 @@ def test_a_run_s_checkpoints_are_evaluated_and_chosen_from(run, model, fever, tm
         (("eval",), "Give a checkpoint"),
         (("eval", "nowhere", "--suite", "gym"), "there is no folder nowhere"),
         (("eval", "MODEL", "--suite", "gmy"), "Did you mean 'gym'"),
-        (("eval", "MODEL", "--suite", "gym", "--mode", "text"), "gym has no mode 'text'"),
-        (("eval", "MODEL", "--suite", "gym", "--engine", "vlm"), "Did you mean 'vllm'"),
+        (("eval", "MODEL", "--suite", "gym", "--set", "domains=FEVER", "--mode", "text"), "gym has no mode 'text'"),
+        (("eval", "MODEL", "--suite", "gym", "--set", "domains=FEVER", "--engine", "vlm"), "Did you mean 'vllm'"),
         (("eval", "MODEL", "--suite", "gym", "--set", "domains"), "expected NAME=VALUE"),
         (("eval", "MODEL", "--suite", "gym", "--split", "tset"), "gym has no split"),
         (("eval", "--run", "MODEL"), "is no training run"),
     ],
 )
-def test_mistakes_are_told_with_the_remedy_before_a_model_is_loaded(run, model, words, message):
-    found = run(*(model if word == "MODEL" else word for word in words))
+def test_mistakes_are_told_with_the_remedy_before_a_model_is_loaded(run, model, fever, words, message):
+    found = run(*(word.replace("MODEL", str(model)).replace("FEVER", str(fever)) for word in words))
     assert found.code == 2 and message in " ".join(found.err.split())
 
 

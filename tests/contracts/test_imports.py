@@ -21,6 +21,14 @@ FORBIDDEN = {
         "healthgym.training",
     ),
     "healthgym/tasks": ("healthgym.envs", "healthgym.rollout", "healthgym.training", "healthgym.rewards"),
+    "healthgym/imports": (
+        "healthgym.cli",
+        "healthgym.envs",
+        "healthgym.evaluation",
+        "healthgym.rollout",
+        "healthgym.training",
+        "healthgym.validation",
+    ),
     "healthgym/rewards": ("healthgym.envs", "healthgym.training"),
     "healthgym/envs": ("healthgym.rollout", "healthgym.training", "healthgym.diagnostics", "healthgym.evaluation"),
     "healthgym/retrieval": ("healthgym.envs", "healthgym.tasks", "healthgym.training", "healthgym.rollout"),
@@ -35,7 +43,7 @@ FORBIDDEN = {
     ),
     "knowledge_base": ("healthgym.training", "healthgym.rollout", "healthgym.cli", "healthgym.envs", "healthgym.tools"),
 }
-LIGHT = ("toolkit", "world", "tasks", "rewards", "envs", "cli", "diagnostics", "authoring")
+LIGHT = ("toolkit", "world", "tasks", "rewards", "envs", "cli", "diagnostics", "authoring", "imports")
 """Packages that never import torch and its kin at module level."""
 
 

@@ -9,7 +9,7 @@ from asked import Sums, adder
 from healthgym.errors import ConfigError, HealthgymError
 from healthgym.evaluation.benchmark import Settings
 from healthgym.evaluation.rows import Row, RowFile, read_rows
-from healthgym.evaluation.runner import evaluate
+from healthgym.evaluation.runner import evaluate, stored_rows
 from healthgym.evaluation.statistics import wilson_interval
 
 TEXT = Settings(mode="text", in_flight=2)
@@ -148,3 +148,33 @@ def test_a_line_that_a_kill_cut_short_costs_that_row_alone(tmp_path):
 def test_a_mode_the_benchmark_has_not_is_refused(tmp_path):
     with pytest.raises(ConfigError, match="sums has no mode 'agentic'"):
         evaluate(Sums(), adder(), Settings(mode="agentic"), tmp_path / "out")
+
+
+def test_what_an_endpoint_says_at_the_end_is_recorded_and_a_changed_model_spoils_the_rows(tmp_path):
+    same = replace(adder(), verify=lambda: {"version": "7"})
+    assert evaluate(Sums(), same, TEXT, tmp_path / "same").record["served"] == {"version": "7"}
+
+    def changed():
+        raise HealthgymError("It serves other weights than when this run began.")
+
+    with pytest.raises(HealthgymError, match="other weights"):
+        evaluate(Sums(), replace(adder(), verify=changed), TEXT, tmp_path / "out")
+    with pytest.raises(ConfigError, match=r"not to be trusted: It serves other weights .* --restart"):
+        evaluate(Sums(), adder(), TEXT, tmp_path / "out")
+    assert evaluate(Sums(), adder(), TEXT, tmp_path / "out", restart=True).record["n"] == 10
+
+
+def test_stored_rows_are_given_only_when_all_are_there_and_made_as_now(tmp_path):
+    out = tmp_path / "out"
+    assert stored_rows(Sums(), TEXT, out) is None
+    found = evaluate(Sums(), adder(), TEXT, out, limit=4)
+    assert stored_rows(Sums(), TEXT, out, limit=4, sampling={"temperature": 0.0}) == list(found.rows)
+    assert stored_rows(Sums(), TEXT, out, limit=5) is None
+    assert stored_rows(Sums(), TEXT, out, limit=4, attempts=2) is None
+    assert stored_rows(Sums(), replace(TEXT, max_tokens=7), out, limit=4) is None
+    assert stored_rows(Sums(), TEXT, out, limit=4, sampling={"temperature": 1.0}) is None
+
+
+def test_lost_rows_are_not_stored_ones(tmp_path):
+    evaluate(Sums(lose=["s001"]), adder(), TEXT, tmp_path / "out")
+    assert stored_rows(Sums(), TEXT, tmp_path / "out") is None

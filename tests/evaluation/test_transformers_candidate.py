@@ -9,6 +9,7 @@ from tiny import make_model, make_tokenizer
 
 from healthgym.errors import ConfigError
 from healthgym.evaluation.asking import Ask, ask_all
+from healthgym.evaluation.checkpoint import find_checkpoint
 from healthgym.evaluation.model_hashes import digest_of
 from healthgym.evaluation.transformers_candidate import open_transformers
 
@@ -131,3 +132,19 @@ def test_a_model_without_a_chat_template_is_refused(models, tmp_path):
     (plain / "tokenizer_config.json").write_text(json.dumps(settings))
     with pytest.raises(ConfigError, match="no chat template"):
         open_transformers(plain)
+
+
+def test_the_base_of_a_run_s_adapters_is_its_own_or_the_one_it_started_from(models, tmp_path):
+    run = tmp_path / "run"
+    saved = run / "checkpoints" / "checkpoint-4"
+    shutil.copytree(models / "adapter", saved)
+    (run / "config.yaml").write_text("model: {path: the/base, lora: {rank: 4}}\n")
+    assert find_checkpoint(saved).base == "the/base"
+    assert find_checkpoint(saved, base="another").base == "another"
+    (run / "config.yaml").write_text("model: {tiny: {}, lora: {rank: 4}}\n")
+    shutil.copytree(models / "whole", run / "start" / "base")
+    assert find_checkpoint(saved).base == str(run / "start" / "base")
+    kept = run / "evals" / "gym-val" / "checkpoint-4"
+    shutil.copytree(saved, kept)
+    assert find_checkpoint(kept).base == str(run / "start" / "base")
+    assert find_checkpoint(kept).name == "run/evals/gym-val/checkpoint-4"

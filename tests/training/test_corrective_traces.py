@@ -105,6 +105,7 @@ def test_a_supervised_step_is_the_gradient_of_the_likelihood(tmp_path: Path):
             {
                 "ours": torch.cat([g.flatten() for g in torch.autograd.grad(loss, parameters, retain_graph=True)]),
                 "likelihood": torch.cat([g.flatten() for g in torch.autograd.grad(nll, parameters)]),
+                "nll": nll.detach(),
             }
         )
         return loss
@@ -113,6 +114,7 @@ def test_a_supervised_step_is_the_gradient_of_the_likelihood(tmp_path: Path):
     trainer.train()
     torch.testing.assert_close(seen[0]["ours"], seen[0]["likelihood"], atol=1e-5, rtol=1e-3)
     assert log.rows[0]["supervised/corrected"] == 0.0
+    assert log.rows[0]["supervised/nll"] == pytest.approx(float(seen[0]["nll"]), abs=1e-4)
 
 
 def test_a_supervised_run_takes_as_many_steps_and_sequences_and_no_teacher(domain, tmp_path: Path):

@@ -3,12 +3,14 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Literal, get_args
 
 from healthgym.errors import ConfigError, nearest
 from healthgym.evaluation.asking import Ask, Reply, ask
 from healthgym.evaluation.benchmark import Floor, Keep, Mode, Settings, Source
+from healthgym.evaluation.benchmarks.question_episodes import OPTIONS as EPISODE_OPTIONS
+from healthgym.evaluation.benchmarks.question_episodes import measure_as_episodes, rescore_episode, searched
 from healthgym.evaluation.candidate import Candidate, Options, OptionScores
 from healthgym.evaluation.choice_scores import Content, floors, is_listed, scored
 from healthgym.evaluation.items import Attempt, Item
@@ -157,6 +159,10 @@ class MultipleChoice:
             return self.judge_again(row, item) if self.judge_again is not None else row
         return scored(row, item.content)
 
+    def details(self, rows: Sequence[Row]) -> Mapping[str, Any]:
+        """Return what was searched in agentic mode; nothing in text mode."""
+        return searched(rows)
+
     def _score(
         self,
         numbers: Sequence[int],
@@ -256,11 +262,15 @@ def of_source(
     Raises:
         ConfigError: An option is unknown; names the nearest.
     """
-    known = (*OPTIONS, *options)
+    known = (*OPTIONS, *EPISODE_OPTIONS, *options)
     for option in source.options:
         if option not in known:
             raise ConfigError(f"{name} has no option {option!r}.{nearest(option, known)}")
-    return MultipleChoice(name=name, title=title, read=lru_cache(maxsize=1)(lambda: read(source)), prompt=prompt)
+    items = lru_cache(maxsize=1)(lambda: read(source))
+    return MultipleChoice(
+        name=name, title=title, read=items, prompt=prompt, play=partial(measure_as_episodes, read=items),
+        judge_again=rescore_episode,
+    )  # fmt: skip
 
 
 def or_hub(made: MultipleChoice, source: Source, hub: str) -> MultipleChoice:

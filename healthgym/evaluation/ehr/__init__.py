@@ -1,0 +1,1 @@
+"""Questions to ICU records: typed answers computed from the tables by two independent queries, found with tools."""
