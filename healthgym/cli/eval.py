@@ -58,9 +58,14 @@ def evaluate(
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
     engine_options: Annotated[
         list[str] | None,
-        typer.Option("--engine-set", metavar="NAME=VALUE", help="Option of the engine, such as dtype; may be repeated."),
+        typer.Option(
+            "--engine-set", metavar="NAME=VALUE", help="Option of the engine, such as dtype; may be repeated."
+        ),
     ] = None,
     images: Annotated[bool, typer.Option("--images", help="The model at the endpoint takes images.")] = False,
+    encoder: Annotated[
+        str | None, typer.Option("--encoder", help="Of that index, when its own name does not find it here.")
+    ] = None,
     cache: Annotated[
         Path | None,
         typer.Option("--cache", metavar="DIR", help="Keep the model's answers here and never ask the same twice."),
@@ -107,7 +112,7 @@ def evaluate(
         )
     request = Request(
         suites=names, engine=engine, mode=mode, limit=limit, attempts=attempts, seed=seed, data=data, split=split,
-        index=index, cache=cache, restart=restart, quiet=as_json, options=_options(options or ()),
+        index=index, encoder=encoder, cache=cache, restart=restart, quiet=as_json, options=_options(options or ()),
         given=_given(max_tokens=max_tokens, max_turns=max_turns, profile=profile, in_flight=in_flight),
         sampling={
             **_options(engine_options or (), "--engine-set"),
