@@ -73,7 +73,7 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     if listed:
         longest = sum(map(_longest_share, listed)) / len(listed)
         found.append(Floor(name="longest_option", score=longest, how="takes the option with most characters"))
-    how = "the likeliest answer without the question (without its context where it lists no options): --set blind=true"
+    how = "the likeliest answer without the question (without its context where it lists no options), with --set blind=yes"
     return [*found, Floor(name="blind", score=None, how=how)]
 
 
