@@ -1,5 +1,7 @@
 """`healthgym kb encoder`: a model in 8 bits, for builds and searches on a CPU."""
 
+import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -40,7 +42,8 @@ def encoder(
     texts = sample_texts([*(corpus or ()), *(more or ())] or [builtin_passages()], CALIBRATION + HELD_OUT)
     held_out = texts[CALIBRATION:] or texts[-HELD_OUT:]
     errors.print(f"Writing {model} in 8 bits by {min(len(texts), CALIBRATION)} passages.", markup=False, soft_wrap=True)
-    folder = write_int8(model, texts, out)
+    with redirect_stdout(sys.stderr):  # the quantiser reports its progress on stdout, where --json has its document
+        folder = write_int8(model, texts, out)
     written = load_encoder(folder)
     cosines = (written.encode(held_out) * load_encoder(model).encode(held_out)).sum(axis=1)
     described = {
