@@ -12,7 +12,7 @@ SPLITS = ("train", "val", "test", "test_ood")
     [
         ["domains"], ["tools"], ["tasks"], ["tasks", "show"], ["tasks", "gallery"], ["play"], ["validate"], ["train"], ["report"],
         ["new", "domain"], ["new", "tool"], ["new", "task"], ["kb", "build"], ["kb", "info"], ["kb", "search"],
-        ["kb", "add"], ["kb", "verify"], ["kb", "audit"],
+        ["kb", "add"], ["kb", "verify"], ["kb", "audit"], ["kb", "encoder"],
     ],
     ids=" ".join,
 )  # fmt: skip
