@@ -10,6 +10,8 @@ import pytest
 import torch
 from launching import launch
 
+from healthgym.training.checkpoints import checkpoints
+
 SCRIPT = Path(__file__).parent / "run_yes.py"
 COMPARED = (
     "loss", "reward", "grad_norm", "tt_opd/kl", "tt_opd/teacher_distance", "tt_opd/teacher_share", "episode/success", "entropy",
@@ -22,8 +24,9 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("launches")
     apart = ("balance,balance", "sign,sign", "lose,lose")
     launch(
-        "fsdp2.yaml", 2, SCRIPT, root, "two", "two_fsdp,fsdp", "two_lora,fsdp,lora", *(f"two_{one}" for one in apart)
-    )
+        "fsdp2.yaml", 2, SCRIPT, root, "two", "two_fsdp,fsdp", "two_lora,fsdp,lora", *(f"two_{one}" for one in apart),
+        "ctrl_c,ctrl_c", "dead,dead",
+    )  # fmt: skip
     start_from(root, "two_fsdp", "from_two")
     launch(
         "fsdp2.yaml", 1, SCRIPT, root, "one", "one_fsdp,fsdp", "one_lora,lora", "from_two,fsdp,resume",
@@ -70,6 +73,20 @@ def test_every_process_counts(root: Path):
         assert [row["episode/infrastructure_failures_total"] for row in log["rows"]] == [2, 4, 6, 8]
         assert [row["tt_opd/hints_fired"] for row in log["rows"]] == [6, 12, 18, 24]
         assert [row["tt_opd/hints_unknown"] for row in log["rows"]] == [2, 4, 6, 8]
+
+
+@pytest.mark.slow
+def test_a_signal_to_one_process_stops_both_after_the_same_step(root: Path):
+    told = [(root / "ctrl_c" / f"told-{process}.txt").read_text() for process in (0, 1)]
+    assert told[0] == told[1] and "Stopped by SIGINT after step 2" in told[0]
+    assert [path.name for path in checkpoints(root / "ctrl_c")] == ["checkpoint-2"]
+    assert_same_curve(log_of(root, "ctrl_c")["rows"], log_of(root, "two")["rows"][:2])
+
+
+@pytest.mark.slow
+def test_an_early_stop_ends_both_processes_with_a_checkpoint(root: Path):
+    assert len(log_of(root, "dead")["rows"]) == 2
+    assert [path.name for path in checkpoints(root / "dead")] == ["checkpoint-2"]
 
 
 @pytest.mark.slow
