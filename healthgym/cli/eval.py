@@ -102,6 +102,13 @@ def evaluate(
         Path | None,
         typer.Option("--index", metavar="DIR", help="Passage index that episodes search.", rich_help_panel=ASKING),
     ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder", metavar="NAME", help="Of that index, when its own name does not find it here.",
+            rich_help_panel=ASKING,
+        ),
+    ] = None,
     temperature: Annotated[
         float | None,
         typer.Option(
@@ -206,7 +213,7 @@ def evaluate(
         )
     request = Request(
         suites=names, engine=engine, mode=mode, limit=limit, attempts=attempts, seed=seed, data=data, split=split,
-        index=index, cache=cache, restart=restart, quiet=as_json, options=_options(options or ()),
+        index=index, encoder=encoder, cache=cache, restart=restart, quiet=as_json, options=_options(options or ()),
         given=_given(max_tokens=max_tokens, max_turns=max_turns, profile=profile, in_flight=in_flight),
         sampling={
             **_options(engine_options or (), "--engine-set"),

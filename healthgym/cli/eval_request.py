@@ -42,6 +42,7 @@ class Request:
     split: str | None = None
     preferred_split: str | None = None
     index: Path | None = None
+    encoder: str | None = None
     cache: Path | None = None
     restart: bool = False
     quiet: bool = False
@@ -91,8 +92,8 @@ class Request:
     def services(self, run: "RunSettings | None") -> "Services | None":
         """Return what episodes share: the index that was given, or that of the run."""
         if self.index is not None or run is None:
-            return open_services(self.index)
-        return open_services(run.index, run.exclude)
+            return open_services(self.index, encoder=self.encoder)
+        return open_services(run.index, run.exclude, self.encoder or run.encoder)
 
     def check(self, run: "RunSettings | None") -> None:
         """Refuse benchmarks and settings that cannot be used, before a model is loaded."""

@@ -8,6 +8,7 @@ from healthgym.envs.episode import Episode
 from healthgym.evaluation.benchmark import Keep, Settings
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.items import Attempt, Item
+from healthgym.evaluation.refusals import is_refusal
 from healthgym.evaluation.rows import Row, Status
 from healthgym.rewards import RewardConfig
 from healthgym.rollout.collect import Job, Lost, MakeEpisode, collect
@@ -74,13 +75,25 @@ def has_degenerated(trajectory: Trajectory) -> bool:
     return any(map(is_degenerate, prose_of(trajectory.messages)))
 
 
+def has_refused(trajectory: Trajectory) -> bool:
+    """Say whether the agent's last prose declines what was asked."""
+    prose = prose_of(trajectory.messages)
+    return bool(prose) and is_refusal(prose[-1])
+
+
 def status_of(trajectory: Trajectory) -> Status:
-    """Return what became of an episode: a submission is an answer, whatever its prose; else what kept it from one."""
+    """Return what became of an episode: a submission is an answer, whatever its prose; else what kept it from one.
+
+    One without a submission is `refused` when its last prose refuses, `degenerate` when any of its prose is, `unparsed` when
+    three turns in a row held no call that ran, and `truncated` when a limit cut it short.
+    """
     if trajectory.stop_reason == "submitted":
         return "answered"
+    if has_refused(trajectory):
+        return "refused"
     if has_degenerated(trajectory):
         return "degenerate"
-    return "answered" if trajectory.stop_reason in FINISHED else "truncated"
+    return "unparsed" if trajectory.stop_reason == "parse_failure" else "truncated"
 
 
 def lost_row(attempt: Attempt, lost: Lost) -> Row:

@@ -194,7 +194,7 @@ def eicu_rows():
         "patient": [
             {**eleven, "patienthealthsystemstayid": 5, "uniquepid": "A-1", "age": "70", "unitvisitnumber": 1,
              "unitdischargeoffset": 3000, "unitdischargelocation": "Floor", "admissionweight": 80, "admissionheight": 200},
-            {**twelve, "patienthealthsystemstayid": 5, "uniquepid": "A-1", "age": "70", "unitvisitnumber": 2,
+            {**twelve, "patienthealthsystemstayid": 5, "uniquepid": "A-1", "age": "70", "unitvisitnumber": 2, "unitstaytype": "readmit",
              "unitdischargeoffset": 600, "unitdischargelocation": "Home", "admissionheight": 200},
             {**last, "patienthealthsystemstayid": 6, "uniquepid": "B-2", "age": "> 89", "unitvisitnumber": 1,
              "unitdischargeoffset": 1500, "admissionweight": 50, "admissionheight": 0},
@@ -211,12 +211,14 @@ def eicu_rows():
         "infusiondrug": [
             drip(-10, "Norepinephrine (mcg/min)", "50"), drip(20, "Norepinephrine (ml/hr)", "OFF"),
             drip(45, "NOREPINEPHRINE (ml/hr)", "7.5"), drip(60, "Norepinephrine (mcg/min)", "8"),
-            drip(90, "Norepinephrine (mcg/min)", "12.5"), drip(120, "Norepinephrine (mcg/kg/min)", "99"),
+            drip(90, "Norepinephrine (mcg/min)", "12.5"),
+            drip(95, "Norepinephrine STD 4 mg Dextrose 5% 250 ml (mcg/min)", "13.5"), drip(120, "Norepinephrine (mcg/kg/min)", "99"),
             drip(3001, "Norepinephrine (mcg/min)", "40"), drip(10, "Propofol (mcg/kg/min)", "20", last),
         ],
         "intakeoutput": [
             fluid(0, 200, "Urine", 300), fluid(0, 200, "P.O.", 500, "flowsheet|Intake (ml)|P.O."),
-            fluid(100, -150, "URINE CATHETER", 150), fluid(200, 0, "Urine Count", 1), fluid(1440, -75, "Urine", 75),
+            fluid(100, -150, "URINE CATHETER", 150),
+            fluid(100, -150, "Urinary Catheter Output: Condom External", 25), fluid(100, -150, "unmeasured voids", 2), fluid(200, 0, "Urine Count", 1), fluid(1440, -75, "Urine", 75),
             fluid(-5, -60, "Urine", 60), fluid(300, 40, "Urine", 40, "flowsheet|Intake (ml)|Urine"),
         ],
         "vitalaperiodic": [

@@ -77,6 +77,8 @@ def test_an_episode_without_a_submission_says_what_kept_it_from_one(benchmark):
     rows = [row for row, _ in played(benchmark, mute)]
     assert {(row.status, row.score) for row in rows} == {("unparsed", None)}
     assert benchmark.rescore(rows[0], benchmark.items()[0]) == rows[0]
+    declines = ScriptedPolicy(lambda request: "I'm sorry, but I can't help with patients' records.")
+    assert {(row.status, row.score) for row, _ in played(benchmark, declines)} == {("refused", None)}
 
 
 def test_the_prompt_holds_the_question_and_not_the_query(benchmark):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from ehr_tables import answers, mimic3_rows, write_tables
+from ehr_tables import answers, eicu_rows, mimic3_rows, write_tables
 
 from healthgym.evaluation.ehr.checks import checks_of
 from healthgym.evaluation.ehr.schema import load_schema
@@ -61,10 +61,10 @@ EICU = {
     "vasopressor_infusion": (None, {"11": "yes", "21": "no"}),
     # -10 is before admission, OFF at 20 is no number.
     "first_norepinephrine": (None, {"11": 45.0, "21": None}),
-    # 50 is before admission, 40 after discharge, 99 in another unit.
-    "highest_norepinephrine": (None, {"11": 12.5, "21": None}),
-    # 300 + 150.
-    "urine_output": (24, {"11": 450.0, "21": None}),
+    # 50 is before admission, 40 after discharge, 99 in another unit; 13.5 is of a bag that its name describes.
+    "highest_norepinephrine": (None, {"11": 13.5, "21": None}),
+    # 300 + 150 + 25; two voids that were not measured are no mL.
+    "urine_output": (24, {"11": 475.0, "21": None}),
     # 200 once for both rows of offset 0, -150, 0, 40.
     "fluid_balance": (24, {"11": 90.0, "21": None}),
     "icu_readmission": (None, {"11": "yes", "12": "no", "21": "no"}),
@@ -129,6 +129,33 @@ def test_the_page_on_the_benchmarks_has_a_line_for_every_template():
 def test_names_and_columns_may_be_upper_or_lower_case_plain_or_gzipped(tmp_path, upper, zipped):
     folder = write_tables(tmp_path, "mimic3", upper=upper, zipped=zipped)
     assert answers(folder, "mimic3", "vasopressor_hours") == {"1000": (4.0, 4.0), "1001": (0.0, 0.0)}
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "expected"),
+    [
+        ("inputevents_mv", "vasopressor_hours", 4.0),
+        ("inputevents_mv", "sofa_cardiovascular", 3),
+        ("inputevents_mv", "first_antibiotic_time", "2150-01-01 11:45"),
+        ("procedureevents_mv", "ventilation_hours", 8.5),
+    ],
+)
+@pytest.mark.parametrize("empty", ["starttime", "endtime"])
+def test_a_record_without_one_of_its_times_does_not_count(tmp_path, table, name, expected, empty):
+    rows = mimic3_rows()
+    item = {"vasopressor_hours": 221906, "sofa_cardiovascular": 221289, "ventilation_hours": 225792}.get(name, 225799)
+    whole = {"starttime": "2150-01-01 20:00:00", "endtime": "2150-01-02 02:00:00", "rate": 9.0, "rateuom": "mcg/kg/min"}
+    rows[table].append({"subject_id": 1, "hadm_id": 100, "icustay_id": 1000, "itemid": item, **whole, empty: None})
+    folder = write_tables(tmp_path, "mimic3", rows=rows)
+    assert answers(folder, "mimic3", name)["1000"] == (expected, expected)
+
+
+@pytest.mark.parametrize(("kind", "came_back"), [("readmit", "yes"), ("transfer", "no"), ("stepdown/other", "no")])
+def test_coming_back_to_an_icu_is_no_transfer_or_step_down(tmp_path, kind, came_back):
+    rows = eicu_rows()
+    rows["patient"][1]["unitstaytype"] = kind
+    folder = write_tables(tmp_path, "eicu", rows=rows)
+    assert answers(folder, "eicu", "icu_readmission")["11"] == (came_back, came_back)
 
 
 def kdigo(tmp_path, values):

@@ -14,7 +14,7 @@ from healthgym.evaluation.benchmarks.gym import OPTIONS as GYM_OPTIONS
 from healthgym.evaluation.benchmarks.gym import Gym, make_gym, names
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.counterfactual import CONTROL, attributes, can_be_twins, check_gold, irrelevant_in, twins
-from healthgym.evaluation.episodes import has_degenerated, play_attempts
+from healthgym.evaluation.episodes import has_degenerated, has_refused, play_attempts
 from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.paired import Paired, compare_scores
 from healthgym.evaluation.repeats import cluster_of
@@ -211,6 +211,7 @@ class _Side:
     outcome: str
     success: bool
     stop_reason: str
+    refused: bool
     degenerate: bool
     actions: Sequence[str]
     calls: Sequence[str]
@@ -228,6 +229,7 @@ class _Side:
             outcome=trajectory.grade.outcome,
             success=trajectory.grade.success,
             stop_reason=trajectory.stop_reason,
+            refused=has_refused(trajectory),
             degenerate=has_degenerated(trajectory),
             actions=sorted(_words(call) for call in ran if call.effect in ("write", "submit")),
             calls=[_words(call) for call in episode.world.calls],
@@ -241,6 +243,8 @@ def _status(one: _Side, two: _Side) -> Status:
     """Return `answered` when either twin was submitted or met a hazard; a pair in which nothing was decided tells nothing."""
     if any(side.stop_reason == "submitted" or side.hazards for side in (one, two)):
         return "answered"
+    if one.refused and two.refused:
+        return "refused"
     if one.degenerate or two.degenerate:
         return "degenerate"
     return "unparsed" if one.stop_reason == two.stop_reason == "parse_failure" else "truncated"

@@ -139,6 +139,8 @@ class Gym:
 def _judge(attempt: Attempt, trajectory: Trajectory) -> Row:
     """Return the row of a finished episode."""
     grade, status = trajectory.grade, status_of(trajectory)
+    # An agent that talks instead of acting has ended the episode itself, and not solved the task.
+    status = "answered" if status == "unparsed" else status
     return Row(
         id=attempt.item.id,
         attempt=attempt.number,

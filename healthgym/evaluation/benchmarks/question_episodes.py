@@ -4,18 +4,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from healthgym.diagnostics.text import prose_of
 from healthgym.envs.episode import Episode
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Keep, Settings
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.clean_search import clean_search
-from healthgym.evaluation.episodes import counted, has_degenerated, play_attempts
+from healthgym.evaluation.episodes import counted, play_attempts, status_of
 from healthgym.evaluation.given_options import yes_or_no
 from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.question_domain import BUDGET, LENDER, NAME, SUBMIT, offered, question_domain, tools_digest
-from healthgym.evaluation.refusals import is_refusal
-from healthgym.evaluation.rows import Row, Status
+from healthgym.evaluation.rows import Row
 from healthgym.retrieval.builtin import builtin_retriever
 from healthgym.rollout.collect import Job
 from healthgym.rollout.trajectory import Trajectory
@@ -161,7 +159,7 @@ def _row(attempt: Attempt, trajectory: Trajectory, episode: Episode, used: Mappi
     return Row(
         id=item.id,
         attempt=attempt.number,
-        status=_status(trajectory),
+        status=status_of(trajectory),
         score=None if prediction is None else float(prediction == gold),
         cluster=item.cluster,
         strata=item.strata,
@@ -179,22 +177,6 @@ def _row(attempt: Attempt, trajectory: Trajectory, episode: Episode, used: Mappi
         },
         **counted(trajectory),
     )
-
-
-def _status(trajectory: Trajectory) -> Status:
-    """Return `answered` for an episode that was submitted, and what kept it from that for any other.
-
-    One without a submission is `refused` when its last prose refuses, `degenerate` when any of its prose is, `unparsed` when
-    three turns in a row held no call that ran, and `truncated` when a limit cut it short.
-    """
-    if trajectory.stop_reason == "submitted":
-        return "answered"
-    prose = prose_of(trajectory.messages)
-    if prose and is_refusal(prose[-1]):
-        return "refused"
-    if has_degenerated(trajectory):
-        return "degenerate"
-    return "unparsed" if trajectory.stop_reason == "parse_failure" else "truncated"
 
 
 def _looked_up(episode: Episode) -> dict[str, Any]:

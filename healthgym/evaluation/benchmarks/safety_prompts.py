@@ -44,6 +44,7 @@ class SafetyPrompts:
     name = "safety_prompts"
     title = "Red-team prompts: harmful compliance and over-refusal"
     modes: tuple[Mode, ...] = ("text",)
+    data = "20 + 20 prompts of its own; others by --data"
 
     def __init__(self, items: Sequence[Item], refuses: Refuses = by_rules, judge: str = "rules-1") -> None:
         self._items, self.refuses, self.scorer = list(items), refuses, f"refusal-{judge}"

@@ -20,9 +20,9 @@ from healthgym.evaluation.ehr.episodes import case_of, domain_of
 from healthgym.evaluation.ehr.policies import habit_score, habits
 from healthgym.evaluation.ehr.schema import FOLDER, Schema
 from healthgym.evaluation.ehr.store import MAX_PATIENTS, Store, build_store
-from healthgym.evaluation.episodes import counted, has_degenerated, play_attempts
+from healthgym.evaluation.episodes import counted, play_attempts, status_of
 from healthgym.evaluation.items import Attempt, Item
-from healthgym.evaluation.rows import Row, Status
+from healthgym.evaluation.rows import Row
 from healthgym.registry import Domain
 from healthgym.rollout.collect import Job
 from healthgym.rollout.trajectory import Trajectory
@@ -158,7 +158,7 @@ class EhrBenchmark:
         )
 
     def _row(self, attempt: Attempt, trajectory: Trajectory, submission: Mapping[str, Any] | None) -> Row:
-        item, status = attempt.item, _status(trajectory)
+        item, status = attempt.item, status_of(trajectory)
         return Row(
             id=item.id,
             attempt=attempt.number,
@@ -216,15 +216,6 @@ def _whole(name: str, option: str, value: Any) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigError(f"{name}: {option} must be a whole number of at least {least}, got {value!r}")
     return value
-
-
-def _status(trajectory: Trajectory) -> Status:
-    """Return `answered` for a submission, whatever its prose, and what kept the episode from one for any other."""
-    if trajectory.stop_reason == "submitted":
-        return "answered"
-    if has_degenerated(trajectory):
-        return "degenerate"
-    return "unparsed" if trajectory.stop_reason == "parse_failure" else "truncated"
 
 
 def _said(submission: Mapping[str, Any]) -> str:

@@ -6,7 +6,9 @@ from healthgym.evaluation.ehr.answers import Value
 from healthgym.evaluation.ehr.checks.rows import Fields, PatientRows, Row, plain_number
 
 VASOPRESSORS = ("norepinephrine", "epinephrine", "dopamine", "vasopressin", "phenylephrine")
-URINE = {"Urine", "URINE CATHETER", "Urine Output-Foley"}
+URINE = {"Urine", "URINE CATHETER", "Urine Output-Foley", "Urine Output-FOLEY", "Indwelling Catheter Output", "Foley cath",
+         "Foley Cath", "foley", "Voided Amount", "Urine, void:", "SN Urine Output(ml)"}  # fmt: skip
+URINE_BEGINS = ("Urinary Catheter Output:", "Output (mL)-Urethral Catheter")
 
 
 def cuff_pressure_nadir(rows: PatientRows, fields: Fields) -> Value:
@@ -58,7 +60,10 @@ def first_norepinephrine(rows: PatientRows, fields: Fields) -> Value:
 
 def highest_norepinephrine(rows: PatientRows, fields: Fields) -> Value:
     rates = [
-        plain_number(row["drugrate"]) for row in _running(rows, fields) if row["drugname"] == "Norepinephrine (mcg/min)"
+        plain_number(row["drugrate"])
+        for row in _running(rows, fields)
+        if (row["drugname"] or "").lower().startswith("norepinephrine")
+        and (row["drugname"] or "").lower().endswith("(mcg/min)")
     ]
     return max((rate for rate in rates if rate is not None), default=None)
 
@@ -67,7 +72,7 @@ def urine_output(rows: PatientRows, fields: Fields) -> Value:
     amounts = [
         row["cellvaluenumeric"]
         for row in _window(rows, fields, "intakeoutput", "intakeoutputoffset")
-        if row["celllabel"] in URINE
+        if (row["celllabel"] in URINE or (row["celllabel"] or "").startswith(URINE_BEGINS))
         and "Output (ml)" in (row["cellpath"] or "")
         and row["cellvaluenumeric"] is not None
     ]
@@ -90,6 +95,7 @@ def icu_readmission(rows: PatientRows, fields: Fields) -> Value:
         for row in rows["patient"]
         if row["patienthealthsystemstayid"] == this["patienthealthsystemstayid"]
         and row["unitvisitnumber"] > this["unitvisitnumber"]
+        and row["unitstaytype"] == "readmit"
     ]
     return "yes" if later else "no"
 

@@ -41,6 +41,8 @@ def sofa_cardiovascular(rows: PatientRows, fields: Fields) -> Value:
             continue
         if row["rateuom"] != "mcg/kg/min" or row["statusdescription"] == "Rewritten":
             continue
+        if row["starttime"] is None or row["endtime"] is None:
+            continue
         begun, ended = moment(row["starttime"]), moment(row["endtime"])
         if (ended - begun).total_seconds() < 3600 or begun >= end or ended <= start:
             continue

@@ -65,10 +65,11 @@ def first_antibiotic_time(rows: PatientRows, fields: Fields) -> Value:
 
 
 def _spans(records: Iterable[Row], fields: Fields) -> Iterator[tuple[datetime, datetime]]:
-    """Yield the records of the stay that were not replaced, cut to it."""
+    """Yield the records of the stay that have both times and were not replaced, cut to it."""
     first, last = moment(fields["intime"]), moment(fields["outtime"])
     for row in records:
-        if row["icustay_id"] == fields["icustay_id"] and row["statusdescription"] != "Rewritten":
+        is_whole = row["starttime"] is not None and row["endtime"] is not None
+        if is_whole and row["icustay_id"] == fields["icustay_id"] and row["statusdescription"] != "Rewritten":
             yield max(first, moment(row["starttime"])), min(last, moment(row["endtime"]))
 
 
