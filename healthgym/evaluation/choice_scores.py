@@ -13,7 +13,9 @@ from healthgym.evaluation.questions import DECISIONS
 from healthgym.evaluation.rows import Row, Status
 
 Content = Mapping[str, Any]
-SCORE_NAMES = {"label": "letter", "text": "option_text", "text_norm": "option_text_norm", "blind": "blind"}
+SCORE_NAMES = {
+    "label": "letter", "text": "option_text", "text_norm": "option_text_norm", "blind": "blind", "no_options": "no_options",
+}  # fmt: skip
 """Score by what it is read from; `option_text_norm` divides by the text's characters."""
 
 
@@ -41,7 +43,8 @@ def scored(row: Row, content: Content) -> Row:
         written, rule = extract(row.output, options)
         written_status = _status_of(row.output, written, rule, clipped=bool(row.detail.get("clipped")))
         detail |= {"written": written, "rule": rule, "written_status": written_status}
-        scores["generated"] = float(written == gold)
+        if written_status == "answered":
+            scores["generated"] = float(written == gold)
         if row.detail["reading"] == "generate":
             status, prediction = written_status, written
     score = float(prediction == gold) if status == "answered" else None
@@ -73,6 +76,8 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     if listed:
         longest = sum(map(_longest_share, listed)) / len(listed)
         found.append(Floor(name="longest_option", score=longest, how="takes the option with most characters"))
+        how = "the likeliest letter of the question without its options: --set blind=true"
+        found.append(Floor(name="no_options", score=None, how=how))
     how = "the likeliest answer without the question (without its context where it lists no options): --set blind=true"
     return [*found, Floor(name="blind", score=None, how=how)]
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from healthgym.evaluation.benchmark import Floor
@@ -111,7 +111,8 @@ def summarise_rows(
         suite: Name of the benchmark; so for the next two.
         mode: agentic or text.
         candidate: What was measured.
-        floors: What policies without understanding score on the same items.
+        floors: What policies without understanding score on the same items; one without a score takes that of the rows'
+            further score of its name.
         hashes: Weights, chat template, items and the like, carried along; so for the next five.
         scorer: Name and version of the scorer.
         engine: Name and version of the engine.
@@ -124,6 +125,8 @@ def summarise_rows(
     kept = list({row.key: row for row in rows}.values())
     whole = [row for row in kept if row.status not in LOST]
     answered, everything = _both(kept)
+    scores = _scores(kept)
+    floors = [_measured(floor, scores) for floor in floors]
     stated = [_floor(floor, answered) for floor in floors]
     counts = Counter(row.status for row in kept)
     partial = partial or (expected is not None and len(whole) < expected)
@@ -140,7 +143,7 @@ def summarise_rows(
         partial=partial,
         pass_at_k=at_least_one,
         pass_hat_k=all_right,
-        scores=_scores(kept),
+        scores=scores,
         means=_means(whole),
         strata=_strata(kept),
         floors=stated,
@@ -206,6 +209,11 @@ def _means(rows: Sequence[Row]) -> dict[str, Estimate]:
         if pairs:
             made[name] = mean_estimate([value for value, _ in pairs], [cluster for _, cluster in pairs])
     return made
+
+
+def _measured(floor: Floor, scores: Mapping[str, Estimate]) -> Floor:
+    found = scores.get(floor.name)
+    return floor if floor.score is not None or found is None else replace(floor, score=found.value)
 
 
 def _floor(floor: Floor, answered: Estimate) -> dict[str, Any]:
