@@ -58,7 +58,9 @@ def evaluate(
     endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
     engine_options: Annotated[
         list[str] | None,
-        typer.Option("--engine-set", metavar="NAME=VALUE", help="Option of the engine, such as dtype; may be repeated."),
+        typer.Option(
+            "--engine-set", metavar="NAME=VALUE", help="Option of the engine, such as dtype; may be repeated."
+        ),
     ] = None,
     images: Annotated[bool, typer.Option("--images", help="The model at the endpoint takes images.")] = False,
     cache: Annotated[
