@@ -74,7 +74,7 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     ]
     listed = [item.content for item in items if is_listed(item.content)]
     if listed:
-        longest = sum(map(_longest_share, listed)) / len(listed)
+        longest = sum(longest_share(one["options"], [one["answer"]]) for one in listed) / len(listed)
         found.append(Floor(name="longest_option", score=longest, how="takes the option with most characters"))
         how = "the likeliest letter of the question without its options: --set blind=true"
         found.append(Floor(name="no_options", score=None, how=how))
@@ -82,8 +82,8 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     return [*found, Floor(name="blind", score=None, how=how)]
 
 
-def _longest_share(content: Content) -> float:
-    """Return the chance of taking the gold option when ties between longest options are drawn."""
-    longest = max(map(len, content["options"].values()))
-    tied = [label for label, text in content["options"].items() if len(text) == longest]
-    return (content["answer"] in tied) / len(tied)
+def longest_share(options: Mapping[str, str], answers: Sequence[str]) -> float:
+    """Return the chance of taking a right option, by its label, when ties between longest options are drawn."""
+    longest = max(map(len, options.values()))
+    tied = [label for label, text in options.items() if len(text) == longest]
+    return sum(label in answers for label in tied) / len(tied)
