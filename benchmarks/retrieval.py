@@ -21,6 +21,8 @@ from retrieval_scale import measure_scale
 from retrieval_service import measure_service
 
 from healthgym.retrieval import build_index, load_encoder, open_retriever, read_corpus
+from healthgym.retrieval.dense import import_faiss
+from healthgym.retrieval.encoders import Encoder, is_int8
 
 TARGETS = {
     "dense_p50_ms": "< 2", "recall_at_10": ">= 0.97", "dense_mb_at_828k": "<= 450", "five_processes_pss_ratio": "< 2",
@@ -52,7 +54,7 @@ def main() -> None:
 
 def measure_data(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
     """Measure the passages of a folder: encoding, quality, service, and the index at scale."""
-    encoder = load_encoder(arguments.encoder)
+    encoder = one_thread(arguments.encoder)
     path = arguments.vectors or folder / "vectors.npy"
     passages = list(read_corpus(arguments.data))
     if arguments.only_kept:
@@ -74,6 +76,19 @@ def measure_data(arguments: argparse.Namespace, folder: Path) -> dict[str, Any]:
         results["scale"] = measure_scale(folder / "scale", passages, kept, medquad, arguments.scale)
         show(f"{arguments.scale:,} passages", results["scale"])
     return results
+
+
+def one_thread(name: str) -> Encoder:
+    """Load an encoder, and let it, torch and FAISS compute in one thread each."""
+    import_faiss().omp_set_num_threads(1)
+    if is_int8(Path(name)):
+        from healthgym.retrieval.int8 import Int8Encoder
+
+        return Int8Encoder(Path(name), threads=1)
+    encoder = load_encoder(name)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+    return encoder
 
 
 def show(title: str, figures: dict[str, Any]) -> None:

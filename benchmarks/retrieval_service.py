@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from retrieval_questions import medquad_questions
+from retrieval_queue import measure_costs, queue_figures
 
 from healthgym.retrieval import SearchService, open_retriever
 from healthgym.retrieval.encoders import Encoder
@@ -23,7 +24,8 @@ THINKING_S = 2.0
 def measure_service(folder: Path, encoder: Encoder, medquad: Path) -> dict[str, Any]:
     """Return wall-clock latencies and CPU time a search, in ms; every query is new unless it says repeated.
 
-    On a machine that is shared, wall-clock figures measure its other users too; the CPU time does not.
+    On a machine that is shared, wall-clock figures measure its other users too; the CPU time does not. So "worked out" has
+    the latencies of a core of one's own, by a virtual clock (see retrieval_queue).
     """
     texts = [question.text for question in medquad_questions(medquad, 4 * THREADS * ROUNDS, seed=23)]
     single, burst, paced, plain = (texts[place::4] for place in range(4))
@@ -39,6 +41,9 @@ def measure_service(folder: Path, encoder: Encoder, medquad: Path) -> dict[str, 
         results["64 paced, queries a batch"] = round(calls / max(batches, 1), 2)
         sample = burst[:200]
         served = [[hit.id for hit in service.search(query, 10)] for query in sample]
+    fresh = [question.text for question in medquad_questions(medquad, 640, seed=29)]
+    costs = measure_costs(open_retriever(folder, encoder, verify=False), fresh)
+    results["worked out"] = queue_figures(costs, THREADS, THINKING_S)
     alone = open_retriever(folder, encoder, verify=False)
     results["burst of 64, without service"] = _measured(lambda: _bursts(alone.search, plain))
     same = sum(ids == [hit.id for hit in alone.search(query, 10)] for ids, query in zip(served, sample, strict=True))

@@ -1,14 +1,15 @@
 """Steps and tokens a second beside TRL's own GRPOTrainer with `environment_factory`, on the same tasks, model and settings.
 
-    python benchmarks/trl_side_by_side.py --steps 4 --warm-start 150
+    python benchmarks/trl_side_by_side.py --steps 4 --warm-start 300 --start runs/side_by_side
 
-Both start from the same weights: a tiny Qwen3 from scratch, shown demonstrations first so that it calls tools. TRL plays the
-episodes through an adapter that offers a domain's tools as methods; it has no simulated turns of its own and no signal that an
-episode is over, so a submitted episode runs on until the model stops calling tools.
+Both start from the same weights: a tiny Qwen3 from scratch, shown demonstrations first so that it calls tools; it is made once
+and kept in the folder --start. Both read the same prompt tokens, which is checked: tool schemas are in neither, since the model
+learnt the tools from demonstrations. Both make the same number of episodes under the same limits of tokens and calls. TRL plays
+the episodes through an adapter that offers a domain's tools as methods; it has no signal that an episode is over, so a
+submitted episode goes on with one more turn or several until the model stops calling tools.
 """
 
 import argparse
-import copy
 import inspect
 import json
 import tempfile
@@ -27,20 +28,19 @@ from healthgym.envs import Episode
 from healthgym.rewards import RewardConfig, compose
 from healthgym.tasks import Suite, load_suite
 from healthgym.training.arguments import rows_needed, trl_arguments
-from healthgym.training.assembly import make_examples
-from healthgym.training.config import RunConfig, WarmStart
-from healthgym.training.corpus import tokenizer_texts
+from healthgym.training.config import RunConfig
 from healthgym.training.loading import make_config
-from healthgym.training.models import adopt_template
+from healthgym.training.models import load_saved
 from healthgym.training.policy_source import source_from
 from healthgym.training.rows import plan_rows
-from healthgym.training.run import run_tasks
-from healthgym.training.teacher_context import HintRenderer
-from healthgym.training.tiny_model import build_tiny_model, train_tokenizer
+from healthgym.training.run import prepare, run_tasks
 from healthgym.training.trainer import EpisodeTrainer
-from healthgym.training.warm_start import warm_start
 
-PROFILE = "compact"
+PROFILE = "bare"
+LIMIT = 384
+"""Tokens of a completion, and of one turn of it, on both sides."""
+CALLS = 12
+"""Turns of an episode that may call tools."""
 
 
 def environment_class(suite: Suite, task_ids: list[str]) -> type:
@@ -75,19 +75,20 @@ def _method(name: str, function: Any) -> Any:
 
 
 class Rows(TrainerCallback):
-    """Keeps each step's log and the moments at which training began and ended."""
+    """Keeps each step's log, and the CPU seconds of the process when training began and at each log."""
 
     def __init__(self) -> None:
         self.rows: list[dict[str, float]] = []
+        self.prompts: list[list[int]] = []
         self.began = self.ended = 0.0
 
     def on_train_begin(self, *arguments: Any, **unused: Any) -> None:
-        self.began = time.perf_counter()
+        self.began = time.process_time()
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, float] | None = None, **unused: Any) -> None:
         if logs and "loss" in logs:
             self.rows.append(dict(logs))
-            self.ended = time.perf_counter()
+            self.ended = time.process_time()
 
     def summary(self) -> dict[str, float]:
         """Return steps and tokens a second, and what the episodes were like."""
@@ -95,13 +96,29 @@ class Rows(TrainerCallback):
         last = self.rows[-1]
         mean = lambda name: sum(row[name] for row in self.rows) / len(self.rows)  # noqa: E731
         return {
-            "seconds": seconds,
-            "steps_per_s": len(self.rows) / seconds,
-            "tokens_per_s": last["num_tokens"] / seconds,
+            "cpu_seconds": seconds,
+            "steps_per_cpu_s": len(self.rows) / seconds,
+            "tokens_per_cpu_s": last["num_tokens"] / seconds,
+            "episodes": float(len(self.prompts)),
+            "prompt_tokens": sum(map(len, self.prompts)) / len(self.prompts),
             "completion_tokens": mean("completions/mean_length"),
-            "tool_calls": mean("tools/call_frequency"),
+            "tool_calls_an_episode": mean("tools/call_frequency"),
             "reward": mean("reward"),
         }
+
+
+def keep_prompts(trainer: GRPOTrainer, log: Rows) -> GRPOTrainer:
+    """Let `log` see the prompt tokens of every batch of episodes."""
+    made = trainer._generate_and_score_completions
+
+    def keeping(inputs: Any) -> Any:
+        output = made(inputs)
+        for ids, mask in zip(output["prompt_ids"], output["prompt_mask"], strict=True):
+            log.prompts.append(ids[mask.bool()].tolist())
+        return output
+
+    trainer._generate_and_score_completions = keeping
+    return trainer
 
 
 def config_of(arguments: argparse.Namespace) -> RunConfig:
@@ -109,9 +126,23 @@ def config_of(arguments: argparse.Namespace) -> RunConfig:
     return make_config(
         {
             "preset": "grpo",
-            "model": {"tiny": {"layers": 2, "hidden_size": 128, "intermediate_size": 384, "vocab_size": 2048}},
+            "model": {
+                "tiny": {
+                    "layers": 2,
+                    "hidden_size": 128,
+                    "intermediate_size": 384,
+                    "vocab_size": 2048,
+                    "max_positions": 1024,
+                }
+            },
             "env": {"domains": ["triage_emergency"], "families": ["vital_sign_triage"], "prompt_profile": PROFILE},
-            "rollout": {"max_tokens_per_turn": 64, "max_completion_tokens": 512, "trace_every": 0},
+            "rollout": {"max_tokens_per_turn": LIMIT, "max_completion_tokens": LIMIT, "trace_every": 0},
+            "warm_start": {
+                "demonstrations": 512,
+                "steps": arguments.warm_start,
+                "learning_rate": 2e-3,
+                "batch_size": 16,
+            },
             "optim": {"steps": arguments.steps, "tasks_per_step": 4, "num_generations": 4, "learning_rate": 1e-5},
         }
     )
@@ -121,11 +152,12 @@ def ours(config: RunConfig, model: Any, tokenizer: Any, suite: Suite, task_ids: 
     """Train with healthgym and return what was logged."""
     log = Rows()
     source = source_from()(config, model, tokenizer, suite)
-    EpisodeTrainer(
+    trainer = EpisodeTrainer(
         model=model, args=trl_arguments(config, folder), tokenizer=tokenizer, callbacks=[log],
         rows=plan_rows(task_ids, rows_needed(config), seed=0),
         collect=lambda rows, step: source.sample(rows, seed=step),
-    ).train()  # fmt: skip
+    )  # fmt: skip
+    keep_prompts(trainer, log).train()
     return log
 
 
@@ -140,50 +172,44 @@ def theirs(config: RunConfig, model: Any, tokenizer: Any, suite: Suite, task_ids
         columns["task_id"].append(row.task_id)
         columns["seed"].append(row.seed)
     arguments = trl_arguments(config, folder)
+    arguments.max_tool_calling_iterations = CALLS
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        GRPOTrainer(
+        trainer = GRPOTrainer(
             model=model, args=arguments, processing_class=tokenizer, callbacks=[log], reward_funcs=[],
             train_dataset=Dataset.from_dict({"prompt": prompts, **columns}),
             environment_factory=environment_class(suite, task_ids),
-        ).train()  # fmt: skip
+        )  # fmt: skip
+        trainer._env_tools = {key: [] for key in trainer._env_tools}  # no schemas in the prompt, as on the other side
+        keep_prompts(trainer, log).train()
     return log
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--warm-start", type=int, default=150, help="supervised steps before both")
+    parser.add_argument("--warm-start", type=int, default=300, help="supervised steps before both")
+    parser.add_argument("--start", type=Path, default=Path("runs/side_by_side"), help="keeps the warm-started model")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     config = config_of(arguments)
     suite = load_suite(*config.env.domains)
     task_ids = run_tasks(config, suite)[:64]
-    tokenizer = train_tokenizer(tokenizer_texts(config, suite, task_ids), config.model.tiny.vocab_size)  # type: ignore[union-attr]
-    tokenizer.chat_template = qwen3_chat_template
-    untouched = copy.deepcopy(tokenizer)
-    adopt_template(tokenizer)
-    model = build_tiny_model(config.model.tiny, tokenizer, seed=0)  # type: ignore[arg-type]
-    with tempfile.TemporaryDirectory() as folder:
-        if arguments.warm_start:
-            source = source_from()(config, model, tokenizer, suite)
-            shown = make_examples(
-                WarmStart(demonstrations=256), task_ids, suite, source, lambda: HintRenderer(tokenizer, {}),
-                level="process", seed=0,
-            )  # fmt: skip
-            warm_start(
-                model, tokenizer, shown, steps=arguments.warm_start, learning_rate=2e-3, batch_size=16,
-                output_dir=Path(folder),
-            )  # fmt: skip
-        start = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-        result = {}
-        for name, train, reads in (("healthgym", ours, tokenizer), ("trl", theirs, untouched)):
-            fresh = build_tiny_model(config.model.tiny, tokenizer, seed=0)  # type: ignore[arg-type]
-            fresh.load_state_dict(start)
-            result[name] = train(config, fresh, reads, suite, task_ids, Path(folder) / name).summary()
-    print(f"{'':20} {'healthgym':>12} {'trl':>12}")
+    start = prepare(config, arguments.start, source_from())
+    result = {}
+    logs = {}
+    for name, train in (("healthgym", ours), ("trl", theirs)):
+        model, tokenizer = load_saved(start, config.model)
+        if name == "trl":
+            tokenizer.chat_template = qwen3_chat_template  # TRL reads tool calls of templates it knows
+        with tempfile.TemporaryDirectory() as folder:
+            logs[name] = train(config, model, tokenizer, suite, task_ids, Path(folder))
+        result[name] = logs[name].summary()
+    if sorted(logs["healthgym"].prompts) != sorted(logs["trl"].prompts):
+        raise SystemExit("The two sides did not read the same prompts: their figures cannot be compared.")
+    print(f"{'':22} {'healthgym':>12} {'trl':>12}")
     for key, value in result["healthgym"].items():
-        print(f"{key:20} {value:12.3f} {result['trl'][key]:12.3f}")
+        print(f"{key:22} {value:12.3f} {result['trl'][key]:12.3f}")
     print(json.dumps(result))
 
 

@@ -7,13 +7,16 @@ from typing import Annotated, Any
 import typer
 import yaml
 
-from healthgym.cli.eval_output import list_benchmarks, show_results
+from healthgym.cli.eval_output import list_benchmarks, show_benchmark, show_list, show_results
 from healthgym.cli.eval_request import Given, Request, run_of
-from healthgym.cli.output import Json, console, print_json, table
+from healthgym.cli.output import Json, console, print_json
 from healthgym.errors import ConfigError
 
 OF_A_RUN = ("transformers", "vllm")
 """Engines whose checkpoints lie on this machine and may belong to a run."""
+
+ITEMS, ASKING, ENGINE, OTHER = "What is asked", "How it is asked", "The model", "Instead of one checkpoint"
+"""Headings of the help."""
 
 
 def evaluate(
@@ -22,66 +25,161 @@ def evaluate(
         typer.Argument(help="Folder of a model, adapter, run or checkpoint; hub name; model at an endpoint."),
     ] = None,
     suites: Annotated[
-        list[str] | None, typer.Option("--suite", help="Benchmark; may be repeated, or several with commas.")
+        list[str] | None,
+        typer.Option("--suite", metavar="NAME", help="Benchmark; may be repeated, or several with commas."),
     ] = None,
-    mode: Annotated[
-        str | None, typer.Option("--mode", help="agentic or text; the benchmark's first when absent.")
-    ] = None,
-    engine: Annotated[str, typer.Option("--engine", help="transformers, vllm, openai or vision.")] = "transformers",
-    limit: Annotated[int | None, typer.Option("--limit", min=1, help="A fixed sample of this many items.")] = None,
-    attempts: Annotated[
-        int, typer.Option("--seeds", min=1, help="Attempts at each item, each with a seed of its own.")
-    ] = 1,
-    seed: Annotated[int, typer.Option("--seed", help="Seeds worlds and sampling.")] = 0,
+    list_only: Annotated[
+        bool, typer.Option("--list", help="List the benchmarks; with --suite, all there is to know of one.")
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder; one below it for each suite when there are several.")
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="DIR", show_default="evals/CHECKPOINT/SUITE",
+            help="Folder to write; one below it for each suite when there are several.",
+        ),
     ] = None,
-    data: Annotated[Path | None, typer.Option("--data", help="File or folder of the benchmark's data.")] = None,
-    split: Annotated[str | None, typer.Option("--split", help="Of the data; test when absent.")] = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Set an earlier evaluation in the folder aside.")] = False,
+    as_json: Json = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", metavar="N", min=1, help="A fixed sample of N items.", rich_help_panel=ITEMS)
+    ] = None,
+    attempts: Annotated[
+        int,
+        typer.Option(
+            "--seeds", metavar="K", min=1, help="Attempts at each item, each with a seed of its own.",
+            rich_help_panel=ITEMS,
+        ),
+    ] = 1,
+    seed: Annotated[
+        int, typer.Option("--seed", metavar="S", help="Seeds worlds and sampling.", rich_help_panel=ITEMS)
+    ] = 0,
+    data: Annotated[
+        Path | None,
+        typer.Option("--data", metavar="PATH", help="File or folder of the benchmark's data.", rich_help_panel=ITEMS),
+    ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            "--split", metavar="NAME", rich_help_panel=ITEMS,
+            help="Part of the data; --list --suite NAME shows which there are, and the default.",
+        ),
+    ] = None,
     options: Annotated[
         list[str] | None,
-        typer.Option("--set", "-s", metavar="NAME=VALUE", help="Option of the benchmark; may be repeated."),
+        typer.Option(
+            "--set", "-s", metavar="NAME=VALUE", rich_help_panel=ITEMS,
+            help="Option of the benchmark (see --list --suite NAME); may be repeated.",
+        ),
     ] = None,
-    index: Annotated[Path | None, typer.Option("--index", help="Passage index that episodes search.")] = None,
-    temperature: Annotated[
-        float | None, typer.Option("--temperature", min=0.0, help="0 takes the likeliest token.")
+    mode: Annotated[
+        str | None,
+        typer.Option(
+            "--mode", metavar="MODE", rich_help_panel=ASKING,
+            help="agentic (an episode with tools) or text (one answer); the benchmark's first when absent.",
+        ),
     ] = None,
     max_tokens: Annotated[
-        int | None, typer.Option("--max-tokens", min=1, help="Most tokens of an answer or turn.")
+        int | None,
+        typer.Option(
+            "--max-tokens", metavar="N", min=1, help="Most tokens of an answer or turn.", show_default="512",
+            rich_help_panel=ASKING,
+        ),
     ] = None,
-    max_turns: Annotated[int | None, typer.Option("--max-turns", min=1, help="Lowers the tasks' own limit.")] = None,
+    max_turns: Annotated[
+        int | None,
+        typer.Option(
+            "--max-turns", metavar="N", min=1, help="Lowers the tasks' own limit.", rich_help_panel=ASKING
+        ),
+    ] = None,
     profile: Annotated[
-        str | None, typer.Option("--profile", help="Prompt of an episode: full, compact or bare.")
+        str | None,
+        typer.Option(
+            "--profile", metavar="NAME", help="Prompt of an episode: full, compact or bare.", show_default="full",
+            rich_help_panel=ASKING,
+        ),
     ] = None,
-    in_flight: Annotated[int | None, typer.Option("--in-flight", min=1, help="Attempts that advance together.")] = None,
-    base: Annotated[str | None, typer.Option("--base", help="Base model of an adapter.")] = None,
-    endpoint: Annotated[str | None, typer.Option("--endpoint", help="Address of an OpenAI-compatible server.")] = None,
+    index: Annotated[
+        Path | None,
+        typer.Option("--index", metavar="DIR", help="Passage index that episodes search.", rich_help_panel=ASKING),
+    ] = None,
+    encoder: Annotated[
+        str | None,
+        typer.Option(
+            "--encoder", metavar="NAME", help="Of that index, when its own name does not find it here.",
+            rich_help_panel=ASKING,
+        ),
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            "--temperature", metavar="T", min=0.0, help="0 takes the likeliest token.", show_default="0",
+            rich_help_panel=ASKING,
+        ),
+    ] = None,
+    in_flight: Annotated[
+        int | None,
+        typer.Option(
+            "--in-flight", metavar="N", min=1, help="Attempts that advance together.", rich_help_panel=ASKING
+        ),
+    ] = None,
+    engine: Annotated[
+        str,
+        typer.Option(
+            "--engine", metavar="NAME", rich_help_panel=ENGINE,
+            help="transformers, vision (transformers with images), vllm, or openai (an endpoint).",
+        ),
+    ] = "transformers",
+    base: Annotated[
+        str | None,
+        typer.Option("--base", metavar="MODEL", help="Base model of an adapter.", rich_help_panel=ENGINE),
+    ] = None,
+    endpoint: Annotated[
+        str | None,
+        typer.Option(
+            "--endpoint", metavar="URL", help="Address of an OpenAI-compatible server.", rich_help_panel=ENGINE
+        ),
+    ] = None,
+    images: Annotated[
+        bool, typer.Option("--images", help="The model at the endpoint takes images.", rich_help_panel=ENGINE)
+    ] = False,
     engine_options: Annotated[
         list[str] | None,
         typer.Option(
-            "--engine-set", metavar="NAME=VALUE", help="Option of the engine, such as dtype; may be repeated."
+            "--engine-set", metavar="NAME=VALUE", rich_help_panel=ENGINE,
+            help="Option of the engine, such as dtype; may be repeated.",
         ),
     ] = None,
-    images: Annotated[bool, typer.Option("--images", help="The model at the endpoint takes images.")] = False,
     cache: Annotated[
         Path | None,
-        typer.Option("--cache", metavar="DIR", help="Keep the model's answers here and never ask the same twice."),
-    ] = None,
-    restart: Annotated[bool, typer.Option("--restart", help="Set an earlier evaluation in the folder aside.")] = False,
-    rescore: Annotated[
-        Path | None,
-        typer.Option("--rescore", metavar="DIR", help="Score a stored evaluation again; no model is needed."),
+        typer.Option(
+            "--cache", metavar="DIR", rich_help_panel=ENGINE,
+            help="Keep the model's answers here and never ask the same twice.",
+        ),
     ] = None,
     run_dir: Annotated[
-        Path | None, typer.Option("--run", metavar="RUN", help="Evaluate a run's checkpoints and choose the best.")
+        Path | None,
+        typer.Option(
+            "--run", metavar="RUN", help="Evaluate a run's checkpoints and choose the best.", rich_help_panel=OTHER
+        ),
     ] = None,
-    every: Annotated[int, typer.Option("--every", min=1, help="With --run: only steps divisible by this.")] = 1,
-    follow: Annotated[bool, typer.Option("--follow", help="With --run: wait for more while the run is alive.")] = False,
-    list_only: Annotated[
-        bool, typer.Option("--list", help="List the benchmarks and whether their data is there.")
+    every: Annotated[
+        int,
+        typer.Option(
+            "--every", metavar="K", min=1, help="With --run: only steps divisible by K.", rich_help_panel=OTHER
+        ),
+    ] = 1,
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="With --run: wait for more while the run is alive.", rich_help_panel=OTHER),
     ] = False,
-    as_json: Json = False,
-) -> None:
+    rescore: Annotated[
+        Path | None,
+        typer.Option(
+            "--rescore", metavar="DIR", rich_help_panel=OTHER,
+            help="Score a stored evaluation again; no model is needed.",
+        ),
+    ] = None,
+) -> None:  # fmt: skip
     """Measure a checkpoint on benchmarks. The same command after an interruption makes only the rows that are missing.
 
     A checkpoint of a training run is asked as the run asked it (domains, prompt, budgets, temperature) unless options say
@@ -90,17 +188,23 @@ def evaluate(
 
     With --run the checkpoints of a run are evaluated on its val tasks, and chosen from by checkpoint.best of its config.
 
-    Example: healthgym eval runs/quickstart/tt_opd --suite gym --limit 64 --out evals/tt_opd
+    Examples:
 
-    Example: healthgym eval --run runs/mine --every 20 --suite gym --follow
+    healthgym eval --list
 
-    Example: healthgym eval --rescore evals/tt_opd
+    healthgym eval runs/quickstart/tt_opd --suite gym --limit 64 --out evals/tt_opd
+
+    healthgym eval MODEL --suite medqa --data medqa_us_test.jsonl.gz --set blind=yes
+
+    healthgym eval --run runs/mine --every 20 --suite gym --follow
+
+    healthgym eval --rescore evals/tt_opd
     """
+    names = [name.strip() for one in suites or () for name in one.split(",") if name.strip()]
     if list_only:
-        return _list(as_json)
+        return _list(names, as_json)
     if rescore is not None:
         return _rescore(rescore, index, as_json)
-    names = [name.strip() for one in suites or () for name in one.split(",") if name.strip()]
     if run_dir is not None and not names:
         names = ["gym"]
     if (checkpoint is None) == (run_dir is None) or not names:
@@ -109,7 +213,7 @@ def evaluate(
         )
     request = Request(
         suites=names, engine=engine, mode=mode, limit=limit, attempts=attempts, seed=seed, data=data, split=split,
-        index=index, cache=cache, restart=restart, quiet=as_json, options=_options(options or ()),
+        index=index, encoder=encoder, cache=cache, restart=restart, quiet=as_json, options=_options(options or ()),
         given=_given(max_tokens=max_tokens, max_turns=max_turns, profile=profile, in_flight=in_flight),
         sampling={
             **_options(engine_options or (), "--engine-set"),
@@ -186,12 +290,12 @@ def _rescore(folder: Path, index: Path | None, as_json: bool) -> None:
     return None
 
 
-def _list(as_json: bool) -> None:
-    found = list_benchmarks()
+def _list(names: Sequence[str], as_json: bool) -> None:
+    found = list_benchmarks(names)
     if as_json:
         return print_json(found)
-    return table(
-        "Benchmarks",
-        ("name", "title", "modes", "data"),
-        [[one["name"], one["title"], ", ".join(one["modes"]), one["data"]] for one in found],
-    )
+    if not names:
+        return show_list(found)
+    for one in found:
+        show_benchmark(one)
+    return None

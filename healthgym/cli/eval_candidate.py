@@ -46,11 +46,11 @@ def open_candidate(engine: str, checkpoint: str, options: Mapping[str, Any]) -> 
     return made
 
 
-def open_services(index: Path | str | None, exclude: Any = ()) -> "Services | None":
+def open_services(index: Path | str | None, exclude: Any = (), encoder: str | None = None) -> "Services | None":
     """Return what episodes share: the index in a folder, opened; None leaves the built-in passages."""
     if index is None:
         return None
     from healthgym.retrieval import SearchService, open_retriever
     from healthgym.world import Services
 
-    return Services(retriever=SearchService(open_retriever(index, exclude=exclude)))
+    return Services(retriever=SearchService(open_retriever(index, encoder, exclude=exclude)))

@@ -9,10 +9,14 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from healthgym.cli.output import console
-from healthgym.errors import ConfigError
 
 EVERY_SECONDS = 30.0
 """Plain lines come no more often than this; the last always does."""
+
+GROUPS = (
+    "Gym", "Multiple choice", "Records", "Images", "Long answers", "Safety", "Others",
+)  # fmt: skip
+"""Headings of the list in their order."""
 
 OnRow = Callable[[int, int, Any], None]
 
@@ -71,7 +75,7 @@ def show_results(records: Sequence[Mapping[str, Any]]) -> None:
     for record in records:
         console.print(result_table(record))
         if "folder" in record:
-            console.print(f"in {record['folder']}", markup=False, soft_wrap=True)
+            console.print(f"Page: {record['folder']}/report.html", markup=False, soft_wrap=True)
 
 
 def shown(value: float | None) -> str:
@@ -79,23 +83,60 @@ def shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.3f}"
 
 
-def list_benchmarks() -> list[dict[str, Any]]:
-    """Return every benchmark with its modes, and what is missing where its data is not there."""
-    from healthgym.evaluation.benchmark import Source
-    from healthgym.evaluation.benchmarks import benchmarks
+def list_benchmarks(names: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Return what there is to say of benchmarks, all or some by name, without their data.
+
+    Raises:
+        NotRegistered: There is none of a name; names the nearest.
+    """
+    from healthgym.evaluation.about import About
+    from healthgym.evaluation.benchmarks import about, benchmarks
 
     found = []
-    for name, make in benchmarks().items():
-        try:
-            made = make(Source())
-            entry = {
-                "name": name,
-                "title": made.title,
-                "modes": list(made.modes),
-                "data": getattr(made, "data", "there"),
-            }
-        except (ConfigError, ImportError) as error:
-            title = getattr(make, "title", "")
-            entry = {"name": name, "title": title, "modes": [], "data": str(error)}
-        found.append(entry)
+    for name in names or benchmarks():
+        told = about(name) or About(title="", group="Others", modes=(), data="--data", get="It says nothing.", page="")
+        found.append({"name": name, **told.to_dict()})
     return found
+
+
+def show_list(found: Sequence[Mapping[str, Any]]) -> None:
+    """Print the benchmarks by group, 80 columns wide."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False, header_style="bold", width=80)
+    for column in ("suite", "modes", "data", "asks"):
+        made.add_column(column, no_wrap=column != "asks")
+    for group in sorted({one["group"] for one in found}, key=lambda group: GROUPS.index(group)):
+        made.add_row(Text(group, style="italic"))
+        for one in found:
+            if one["group"] == group:
+                made.add_row(f"  {one['name']}", ", ".join(one["modes"]), one["data"], one["title"])
+    console.print(made)
+    console.print(
+        "\nincluded: comes with healthgym. hub: loaded from the hub unless --data is given.\n--data: a file or folder that "
+        "you get. The first mode is the default.\nHow to get the data, splits and options: healthgym eval --list --suite NAME",
+        markup=False, soft_wrap=True,
+    )  # fmt: skip
+
+
+def show_benchmark(one: Mapping[str, Any]) -> None:
+    """Print everything the list knows of one benchmark."""
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False, show_header=False, width=80)
+    made.add_column(no_wrap=True, style="bold")
+    made.add_column(ratio=1)
+    made.add_row(one["name"], Text(one["title"]))
+    made.add_row(
+        "--mode", f"{' or '.join(one['modes'])}{'; the first is the default' if len(one['modes']) > 1 else ''}"
+    )
+    made.add_row("--data", Text(one["get"]))
+    made.add_row(
+        "--split", f"{', '.join(one['splits'])}; the first is the default" if one["splits"] else "none to choose from"
+    )
+    for place, (name, meaning) in enumerate(one["options"].items()):
+        made.add_row("--set" if place == 0 else "", Text(f"{name}: {meaning}"))
+    made.add_row("see", one["page"])
+    console.print(made)

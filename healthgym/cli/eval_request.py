@@ -28,6 +28,8 @@ class Request:
     given: fields of `Settings`.
     sampling: options of whatever opens the candidate.
     options: options of the benchmark.
+    split: of every benchmark.
+    preferred_split: where no split is given, this one of the benchmarks that have it.
     """
 
     suites: Sequence[str]
@@ -38,13 +40,36 @@ class Request:
     seed: int = 0
     data: Path | None = None
     split: str | None = None
+    preferred_split: str | None = None
     index: Path | None = None
+    encoder: str | None = None
     cache: Path | None = None
     restart: bool = False
     quiet: bool = False
     given: Given = field(default_factory=dict)
     sampling: Given = field(default_factory=dict)
     options: Given = field(default_factory=dict)
+
+    def split_of(self, name: str) -> str | None:
+        """Return which split of a benchmark is asked for; None is its default.
+
+        Raises:
+            ConfigError: It has no such split.
+            NotRegistered: There is no such benchmark.
+        """
+        from healthgym.evaluation.benchmarks import about
+
+        told = about(name)
+        if told is None or self.split is not None:
+            return self.split if told is None else told.split(name, self.split)
+        return self.preferred_split if self.preferred_split in told.splits else None
+
+    def split_name(self, name: str) -> str:
+        """Return what to call the split that is asked for."""
+        from healthgym.evaluation.benchmarks import about
+
+        told = about(name)
+        return self.split_of(name) or (told.splits[0] if told is not None and told.splits else "all")
 
     def open(self, checkpoint: str, run: "RunSettings | None") -> "Candidate":
         """Return the candidate, its answers kept where the request says."""
@@ -67,8 +92,8 @@ class Request:
     def services(self, run: "RunSettings | None") -> "Services | None":
         """Return what episodes share: the index that was given, or that of the run."""
         if self.index is not None or run is None:
-            return open_services(self.index)
-        return open_services(run.index, run.exclude)
+            return open_services(self.index, encoder=self.encoder)
+        return open_services(run.index, run.exclude, self.encoder or run.encoder)
 
     def check(self, run: "RunSettings | None") -> None:
         """Refuse benchmarks and settings that cannot be used, before a model is loaded."""
@@ -112,13 +137,13 @@ class Request:
         from healthgym.evaluation.benchmarks import load_benchmark
 
         options = {**(run.gym if run is not None and name == "gym" else {}), **self.options}
-        benchmark = load_benchmark(name, Source(path=self.data, split=self.split, options=options))
+        benchmark = load_benchmark(name, Source(path=self.data, split=self.split_of(name), options=options))
         values = {**(run.settings if run else {}), **self.given}
         if "profile" in values:
             values["profile"] = check_profile(values["profile"])
         settings = Settings(mode=self.mode or benchmark.modes[0], options=options, **values)  # type: ignore[arg-type]
         path = None if self.data is None else str(self.data.resolve())
-        return benchmark, settings, {"path": path, "split": self.split, "options": options}
+        return benchmark, settings, {"path": path, "split": self.split_of(name), "options": options}
 
 
 def run_of(checkpoint: str, base: str | None = None) -> "RunSettings | None":

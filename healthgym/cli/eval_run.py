@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from healthgym.world import Services
 
 SPLIT = "val"
-"""What a choice looks at unless a split is given."""
+"""What a choice looks at unless a split is given, where the benchmark has it."""
 
 
 def select(run_dir: Path, every: int, request: Request, *, follow: bool, as_json: bool) -> None:
@@ -33,11 +33,11 @@ def select(run_dir: Path, every: int, request: Request, *, follow: bool, as_json
     if not is_run(run_dir):
         raise ConfigError(f"{run_dir} is no training run: {CONFIG} and checkpoints/ are expected there")
     config = load_config(run_dir / CONFIG)
-    request = replace(request, split=request.split or SPLIT)
+    request = replace(request, preferred_split=SPLIT)
     settings = run_settings(config)
     selection = Selection(
         run=run_dir, every=every, rule=rule_of(config.checkpoint.best, run_dir), suite=request.suites[0],
-        split=str(request.split),
+        split=request.split_name(request.suites[0]),
     )  # fmt: skip
     if selection.warning is not None:
         errors.print(selection.warning, markup=False, soft_wrap=True)
@@ -68,7 +68,7 @@ class Steps:
         """Return where a suite's evaluation of a step lies."""
         from healthgym.evaluation.selection import step_folder
 
-        return step_folder(self.run_dir, suite, str(self.request.split), step)
+        return step_folder(self.run_dir, suite, self.request.split_name(suite), step)
 
     def stored(self, step: int) -> "Sequence[Row] | None":
         """Return the rows of the first suite if those of all suites were made before."""

@@ -1,14 +1,16 @@
-"""`healthgym kb`: build, extend, describe, check, search and audit passage indexes."""
+"""`healthgym kb`: build, extend, describe, check, search and audit passage indexes; write 8-bit encoders."""
 
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from healthgym.cli.kb_encoder import encoder as write_encoder
 from healthgym.cli.kb_progress import StageLines
 from healthgym.cli.output import Json, console, errors, print_json, table
 
 app = typer.Typer(help="Build, check, search and audit the passages agents look things up in.", no_args_is_help=True)
+app.command("encoder")(write_encoder)
 
 Corpora = Annotated[
     list[str] | None,

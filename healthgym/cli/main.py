@@ -31,6 +31,7 @@ app = typer.Typer(
     "Research software: nothing here is for patient care.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",  # joins the lines of a docstring's paragraph
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 

@@ -10,7 +10,7 @@ from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.rows import Row, read_rows
 
-FIRST = "Measure it first with --set images=no --out FOLDER, then give --set blind=FOLDER"
+FIRST = "Measure it first with --set images=no --out FOLDER, then give --set blind_run=FOLDER"
 
 
 def blind_floor(folder: Path | None, items: Sequence[Item]) -> Floor:
@@ -50,7 +50,7 @@ def _rows(folder: Path, items: Sequence[Item]) -> list[Row]:
     ids = {item.id for item in items}
     rows = [row for row in read_rows(folder / "rows.jsonl") if row.id in ids]
     if not rows:
-        raise ConfigError(f"{folder} has no row for these questions; blind needs a run of the same benchmark")
+        raise ConfigError(f"{folder} has no row for these questions; blind_run needs a run of the same benchmark")
     if any(row.detail.get("images") is not False for row in rows):
         raise ConfigError(f"{folder} was measured with images. {FIRST}")
     return rows

@@ -76,9 +76,9 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     if listed:
         longest = sum(longest_share(one["options"], [one["answer"]]) for one in listed) / len(listed)
         found.append(Floor(name="longest_option", score=longest, how="takes the option with most characters"))
-        how = "the likeliest letter of the question without its options: --set blind=true"
+        how = "the likeliest letter of the question without its options, with --set blind=yes"
         found.append(Floor(name="no_options", score=None, how=how))
-    how = "the likeliest answer without the question (without its context where it lists no options): --set blind=true"
+    how = "the likeliest answer without the question (without its context where it lists no options), with --set blind=yes"
     return [*found, Floor(name="blind", score=None, how=how)]
 
 

@@ -91,7 +91,7 @@ class _Reader:
         self.options = options
         self.by_fold = {label.casefold(): label for label in options}
         self.are_words = any(len(label) > 1 for label in options)
-        folded = {label: _cleaned(text).replace("\n", " ").casefold() for label, text in options.items()}
+        folded = {label: _folded(text) for label, text in options.items()}
         counts = Counter(folded.values())
         self.text = folded
         self.by_text = {
@@ -207,6 +207,12 @@ class _Reader:
 @lru_cache(maxsize=256)
 def _reader(options: tuple[tuple[str, str], ...]) -> _Reader:
     return _Reader(dict(options))
+
+
+def _folded(text: str) -> str:
+    """Return an option's text as it is looked for: small letters, one line, without a full stop at its end."""
+    clean = _cleaned(text).replace("\n", " ").casefold()
+    return clean.rstrip(" .") or clean
 
 
 def _is_number(text: str) -> bool:

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from healthgym.errors import ConfigError, HealthgymError
+from healthgym.evaluation.about import About
 from healthgym.evaluation.benchmark import Floor, Keep, Mode, Settings, Source
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.closed_set import answer_part
@@ -191,6 +192,14 @@ def _item(question: LongQuestion, cluster: str) -> Item:
         "facts": [{"text": fact.text, "must": fact.must} for fact in question.facts],
     }
     return Item(id=question.id, content=content, cluster=cluster, strata=dict(question.strata))
+
+
+def about_long_form(title: str, get: str, *, options: Mapping[str, str] | None = None) -> About:
+    """Return what the list says of a benchmark of long answers: its title, how to get the data, its options."""
+    return About(
+        title=title, group="Long answers", modes=("text",), data="--data", get=f"{get}.", options=options or {},
+        page="docs/visual-and-long-form.md",
+    )  # fmt: skip
 
 
 def long_form_benchmark(

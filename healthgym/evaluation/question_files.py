@@ -61,13 +61,17 @@ def records_of(path: Path, *, columns: Sequence[str] = ()) -> list[Record]:
     return found
 
 
+ON_THE_HUB = {"val": "validation"}
+"""What the hub calls a split, where it is another name."""
+
+
 def hub_records(name: str, config: str | None, split: str, *, get: str) -> list[Record]:
     """Return the records of a data set of the hub.
 
     Args:
         name: Its name on the hub.
         config: Which part of it.
-        split: Which split.
+        split: Which split; val is called validation there.
         get: How to get the file by hand, for the message when the hub cannot be reached.
 
     Raises:
@@ -79,7 +83,7 @@ def hub_records(name: str, config: str | None, split: str, *, get: str) -> list[
     except ImportError as error:
         raise MissingDependency.extra(f"Loading {name} from the hub", "train") from error
     try:
-        rows = datasets.load_dataset(name, config, split=split)
+        rows = datasets.load_dataset(name, config, split=ON_THE_HUB.get(split, split))
     except (OSError, ValueError) as error:  # no network, no such data set, no such split
         first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
         raise ConfigError(

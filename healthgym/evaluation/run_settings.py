@@ -19,6 +19,7 @@ class RunSettings:
     gym: options of the benchmark `gym`: domains, families and how a grade becomes the reward.
     index: folder of the index that its episodes search, or None for the built-in passages.
     exclude: passages left out of it.
+    encoder: of the index, where the run names one.
     """
 
     settings: Mapping[str, Any]
@@ -26,6 +27,7 @@ class RunSettings:
     gym: Mapping[str, Any]
     index: str | None
     exclude: Any
+    encoder: str | None
 
 
 def run_settings(config: "RunConfig") -> RunSettings:
@@ -52,4 +54,5 @@ def run_settings(config: "RunConfig") -> RunSettings:
         gym=gym,
         index=None if env.index is None else str(env.index),
         exclude=env.exclude or (),
+        encoder=env.encoder,
     )

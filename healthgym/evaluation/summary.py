@@ -111,8 +111,8 @@ def summarise_rows(
         suite: Name of the benchmark; so for the next two.
         mode: agentic or text.
         candidate: What was measured.
-        floors: What policies without understanding score on the same items; one without a score takes that of the rows'
-            further score of its name.
+        floors: What policies without understanding score on the same items; one without a score takes that of the rows' further
+            score of its name.
         hashes: Weights, chat template, items and the like, carried along; so for the next five.
         scorer: Name and version of the scorer.
         engine: Name and version of the engine.
@@ -212,8 +212,10 @@ def _means(rows: Sequence[Row]) -> dict[str, Estimate]:
 
 
 def _measured(floor: Floor, scores: Mapping[str, Estimate]) -> Floor:
-    found = scores.get(floor.name)
-    return floor if floor.score is not None or found is None else replace(floor, score=found.value)
+    """Return a floor that needs a model, with its score where the rows measured one of that name."""
+    if floor.score is not None or floor.name not in scores:
+        return floor
+    return replace(floor, score=scores[floor.name].value)
 
 
 def _floor(floor: Floor, answered: Estimate) -> dict[str, Any]:

@@ -42,6 +42,8 @@ def _result_rows(result: Mapping[str, Any]) -> Iterator[list[Text]]:
     for floor in result.get("floors", ()):
         if floor["score"] is not None:
             yield _cells(f"  floor: {floor['name']}", None, floor["score"], None)
+    for name, found in _shares(result).items():
+        yield _cells(f"  {name.replace('_', ' ')}", found["n"], found["value"], found["ci"])
     for what in ("pass_at_k", "pass_hat_k"):
         for k, found in result.get(what, {}).items():
             if k != "1":
@@ -60,6 +62,16 @@ def _result_rows(result: Mapping[str, Any]) -> Iterator[list[Text]]:
             yield _cells(f"  {value}", found["n"], found["score"], found["ci"])
         if len(values) > MAX_VALUES:
             yield [Text(f"  and {len(values) - MAX_VALUES} more"), *[Text()] * 4]
+
+
+def _shares(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the further scores whose intervals lie between 0 and 1, which the axis can show."""
+    scores: Mapping[str, Any] = result.get("scores", {})
+    return {
+        name: found
+        for name, found in scores.items()
+        if all(0.0 <= bound <= 1.0 for bound in (found["value"], *(found["ci"] or ())))
+    }
 
 
 def _cells(label: str, n: int | None, value: float | None, ci: Any, *, bold: bool = False) -> list[Text]:
@@ -94,9 +106,14 @@ def _counts(result: Mapping[str, Any]) -> str:
 
 
 def _means(result: Mapping[str, Any]) -> str:
-    """Return counts a row and further scores with their intervals, in a line."""
+    """Return counts a row, and scores that are no shares, with their intervals, in a line."""
+    shares = _shares(result)
     means = [(name.replace("_", " "), found, "{:.1f}") for name, found in result.get("means", {}).items()]
-    scores = [(name.replace("_", " "), found, "{:.3f}") for name, found in result.get("scores", {}).items()]
+    scores = [
+        (name.replace("_", " "), found, "{:.3f}")
+        for name, found in result.get("scores", {}).items()
+        if name not in shares
+    ]
     told = [
         f"{name} {form.format(found['value'])}"
         + (f" ({form.format(found['ci'][0])} to {form.format(found['ci'][1])})" if found["ci"] else "")

@@ -13,6 +13,7 @@ from typing import Literal
 
 from healthgym.envs.prompts import with_pictures
 from healthgym.errors import ConfigError
+from healthgym.evaluation.about import About
 from healthgym.evaluation.benchmark import Floor, Keep, MakeBenchmark, Mode, Settings, Source
 from healthgym.evaluation.blind_floor import blind_floor, check_blind
 from healthgym.evaluation.candidate import Candidate
@@ -41,7 +42,12 @@ _MEASURES: Mapping[str, Callable[[str, Sequence[str]], float]] = {
     "token_recall": token_recall,
     "token_f1": token_f1,
 }
-OPTIONS = ("images", "max_side", "blind", "image_folder")
+OPTIONS: Mapping[str, str] = {
+    "images": "no asks without the image, which measures the blind floor (default yes)",
+    "blind_run": "folder of a run with images=no, whose score becomes the floor blind",
+    "max_side": f"longest side of an image that is sent, in pixels (default {MAX_SIDE})",
+    "image_folder": "where the images lie (default beside the questions)",
+}
 PARTS: Mapping[str, tuple[str, tuple[Kind, ...]]] = {
     "closed": ("closed questions, accuracy", ("yes_no", "choice")),
     "open": ("open questions, token recall", ("open",)),
@@ -263,7 +269,7 @@ def visual_benchmark(
     check_options(source.options, (*OPTIONS, *options), benchmark=name)
     if needs:
         given_path(source, needs)
-    blind = source.options.get("blind")
+    blind = source.options.get("blind_run")
     return VisualBenchmark(
         name=name,
         title=title,
@@ -274,6 +280,36 @@ def visual_benchmark(
         max_side=whole_number(source.options, "max_side", MAX_SIDE, least=28),
         blind=None if blind is None else Path(str(blind)),
     )
+
+
+def about_visual(
+    title: str, get: str, *, hub: bool, splits: Sequence[str], options: Mapping[str, str] | None = None
+) -> About:
+    """Return what the list says of a benchmark of questions about images.
+
+    Args:
+        title: What it asks.
+        get: How to get the data.
+        hub: Whether it is loaded from the hub where no path is given.
+        splits: Its splits, the default first.
+        options: Options beyond those that every visual benchmark has.
+    """
+    return About(
+        title=title, group="Images", modes=("text",), data="hub" if hub else "--data",
+        get=f"{get}.", splits=tuple(splits), options={**OPTIONS, **(options or {})}, page="docs/visual-and-long-form.md",
+    )  # fmt: skip
+
+
+def about_closed_and_open(
+    name: str, title: str, get: str, *, hub: bool, splits: Sequence[str], options: Mapping[str, str] | None = None
+) -> dict[str, About]:
+    """Return what the list says of NAME_closed and NAME_open; see `about_visual`."""
+    return {
+        f"{name}_{part}": about_visual(
+            f"{title}: {described.replace(' questions', '')}", get, hub=hub, splits=splits, options=options
+        )
+        for part, (described, _) in PARTS.items()
+    }
 
 
 def closed_and_open(

@@ -86,11 +86,11 @@ def write_int8(model: str | Path, texts: Sequence[str], out: Path | str) -> Path
     Args:
         model: What load_encoder() takes; a model with a tokenizer of its own and no weights but a transformer's.
         texts: Passages like those to be encoded; the first 128 set the ranges.
-        out: Folder, made when missing.
+        out: Folder, made when missing; it must be empty, as indexes may have been built with what it holds.
 
     Raises:
         MissingDependency: openvino or nncf is not installed.
-        ConfigError: fewer than 16 texts, or a model that is none of sentence-transformers.
+        ConfigError: fewer than 16 texts, a model that is none of sentence-transformers, or a folder in use.
     """
     try:
         import nncf
@@ -99,10 +99,12 @@ def write_int8(model: str | Path, texts: Sequence[str], out: Path | str) -> Path
         raise MissingDependency.extra("Writing an 8-bit encoder", "kb-int8") from error
     if len(texts) < 16:
         raise ConfigError(f"an 8-bit encoder needs at least 16 texts to set its ranges by, got {len(texts)}")
+    out = Path(out)
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise ConfigError(f"{out} is not an empty folder: give the 8-bit encoder a new one, or empty it")
     encoder: Any = load_encoder(model)
     if not hasattr(encoder, "model"):
         raise ConfigError(f"cannot write {encoder.name!r} in 8 bits: give a sentence-transformers model")
-    out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     tokenizer, longest = encoder.model.tokenizer, encoder.model.max_seq_length
 

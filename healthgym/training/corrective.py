@@ -7,6 +7,7 @@ from healthgym.rollout import Trajectory
 from healthgym.tasks import Suite
 from healthgym.training.demonstrations import Turns, attempted_script, corrective_script
 from healthgym.training.source import EpisodeSource
+from healthgym.training.totals import Totals
 from healthgym.validation.replay import play
 
 
@@ -22,7 +23,8 @@ class CorrectiveTraces:
     def __init__(self, suite: Suite, source: EpisodeSource, *, max_context: int | None = None) -> None:
         self.suite, self.source, self.max_context = suite, source, max_context
         self.counts: Counter[str] = Counter()
-        """Traces so far: `corrected`, `oracle` (nothing smaller mended the failure), `repeated`, `too_long`."""
+        """Traces of this process: `corrected`, `oracle` (nothing smaller mended the failure), `repeated`, `too_long`."""
+        self.totals = Totals(self.counts)
 
     def __call__(self, episodes: Sequence[Trajectory | None]) -> list[Trajectory | None]:
         """Return one trace per episode; None for an episode that the infrastructure lost, or a trace that is too long."""
@@ -38,9 +40,10 @@ class CorrectiveTraces:
         return traces
 
     def metrics(self) -> dict[str, float]:
-        """Return the counts, for the log."""
+        """Return the counts over all processes, for the log; all must call this."""
+        self.totals.settle()
         return {
-            f"supervised/{name}": float(self.counts[name]) for name in ("corrected", "oracle", "repeated", "too_long")
+            f"supervised/{name}": float(self.totals[name]) for name in ("corrected", "oracle", "repeated", "too_long")
         }
 
     def _mended(self, episode: Trajectory) -> Turns:

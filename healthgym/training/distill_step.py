@@ -17,6 +17,7 @@ from healthgym.training.guards import Finding, TeacherGuard
 from healthgym.training.schedule import Lambda
 from healthgym.training.signs import signed_advantages
 from healthgym.training.teacher_gate import TeacherGate
+from healthgym.training.totals import Totals
 from healthgym.training.travel import Travel
 from healthgym.training.turns import token_shares
 
@@ -79,6 +80,7 @@ class DistillStep:
         self.grad_norm_every, self.leakage_every = grad_norm_every, leakage_every
         self.travel = Travel(distillation.teacher.parameters)
         self.meter = GradientMeter(list(distillation.teacher.parameters.values()))
+        self.counts = Totals(distillation.counts)
         self.step = 0
         self.lambda_now = 0.0
         self.hint_echo = 0.0
@@ -115,9 +117,10 @@ class DistillStep:
         completion = inputs["completion_ids"]
         looks = bool(self.leakage_every) and self.step % self.leakage_every == 0
         tensors = self.distillation.attach(trajectories, completion.size(1), self.pad_id, with_wrong=looks)
-        if self.distillation.hint is not None and not self.distillation.counts["hints_fired"]:
+        self.counts.settle()
+        if self.distillation.hint is not None and not self.counts["hints_fired"]:
             raise ConfigError(
-                f"hint is set, but not one of the first {len(trajectories)} episodes could carry a hint: their outcomes "
+                "hint is set, but not one of the first step's episodes could carry a hint: their outcomes "
                 "are unknown. Set hint: null, or grade the episodes."
             )
         return {name: tensor.to(completion.device) for name, tensor in tensors.items()}
@@ -198,9 +201,8 @@ class DistillStep:
         if kl is not None:
             self.weight.observe(kl)
             self._protect(self.guard.observe(step, kl=kl, distance=distance, age=ema.age(step), leakage=self.hint_echo))
-        counts = self.distillation.counts
-        # A sample of whole parameters would have to be gathered from the shards at every step.
-        share = None if teacher.is_sharded else self.travel.share(teacher.parameters, ema.weights)
+        counts = self.counts
+        share = self.travel.share(teacher.student(), ema.weights, teacher.parameters if teacher.is_sharded else None)
         if share is not None:
             metrics["tt_opd/teacher_share"] = share
         if self.gate.best is not None:
@@ -229,7 +231,7 @@ class DistillStep:
             "teacher": self.distillation.teacher.state_dict(),
             "lambda": self.weight.state_dict(),
             "guard": self.guard.state_dict(),
-            "counts": dict(self.distillation.counts),
+            "counts": self.counts.state_dict(),
             "hints_are_on": self.distillation.hint is not None,
             "gate": self.gate.state_dict(),
             "travel": self.travel.state_dict(),
@@ -244,8 +246,7 @@ class DistillStep:
         self.distillation.teacher.load_state_dict(state["teacher"])
         self.weight.load_state_dict(state["lambda"])
         self.guard.load_state_dict(state["guard"])
-        self.distillation.counts.clear()
-        self.distillation.counts.update(state["counts"])
+        self.counts.load_state_dict(state["counts"])
         if not state["hints_are_on"]:
             self.distillation.hint = None
         self.gate.load_state_dict(state["gate"])

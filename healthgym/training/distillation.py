@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import torch
@@ -18,7 +19,7 @@ from healthgym.training.divergence import (
     sampled_divergence,
     vocabulary_divergence,
 )
-from healthgym.training.heads import backbone, student_head, teacher_head
+from healthgym.training.heads import backbone, run_to_hidden, student_head, teacher_head
 from healthgym.training.hint_mixing import foreign_hints, wrong_hints
 from healthgym.training.hints import HintFacts, grade_facts, hint_text
 from healthgym.training.teacher import LiveTeacher
@@ -30,6 +31,7 @@ from healthgym.training.teacher_context import (
     teacher_sequence,
     turn_id_row,
 )
+from healthgym.training.topk_heads import chunked_topk, sampled_logps
 from healthgym.training.turns import TurnTable, k_max, position_in_turn, trajectory_divergence, turn_table
 
 Batch = Mapping[str, Any]
@@ -123,7 +125,7 @@ class Distillation:
         self.turns, self.divergence = turns, divergence
         self.temperature, self.max_context, self.answer_of = temperature, max_context, answer_of
         self.counts: Counter[str] = Counter()
-        """Since the run began: hints by outcome (`hints/wrong`, ...), `hints_fired`, `tokens_dropped`, `hints_shuffled` and
+        """Of this process, since it began: hints by outcome (`hints/wrong`, ...), `hints_fired`, `tokens_dropped`, `hints_shuffled` and
         `hints_contrasted`."""
         self._capture: list[Tensor] | None = None
         if self._needs_hidden:
@@ -244,14 +246,24 @@ class Distillation:
         positions = inputs[f"{who}_positions"]
         scored = positions >= 0
         index = positions.clamp(min=0)
-        hidden = head = None
+        if not self._needs_hidden:
+            with self.teacher.active() as model:
+                logps, _, _ = scorer(model, ids, mask, completion.size(1))
+            return TeacherView(logps.gather(1, index).masked_fill(~scored, 0.0), scored, None, None)
         with self.teacher.active() as model, self.capturing() as captured:
-            logps, _, _ = scorer(model, ids, mask, completion.size(1))
-            if self._needs_hidden:
-                states = captured[-1][:, prompt.size(1) - 1 : -1]
-                hidden = states.gather(1, index[:, :, None].expand(-1, -1, states.size(-1)))
-                head = teacher_head(model, copied=self.teacher.is_sharded)
-        return TeacherView(logps.gather(1, index).masked_fill(~scored, 0.0), scored, hidden, head)
+            run_to_hidden(model, ids, mask)
+            head = teacher_head(model, copied=self.teacher.is_sharded)
+            states = captured[-1][:, prompt.size(1) - 1 : -1]
+            hidden = states.gather(1, index[:, :, None].expand(-1, -1, states.size(-1)))
+            at_policy = sampled_logps(
+                hidden[scored],
+                *head,
+                completion.gather(1, index)[scored],
+                temperature=self.temperature,
+                chunk_size=self.divergence.chunk_size,
+            )
+        logps = torch.zeros(scored.shape, device=ids.device).masked_scatter(scored, at_policy)
+        return TeacherView(logps, scored, hidden, head)
 
     def compare(
         self, inputs: Batch, view: TeacherView, logps: Tensor, hidden: Tensor | None, *, step: int
@@ -301,21 +313,26 @@ class Distillation:
         assert hidden is not None and view.hidden is not None and view.head is not None
         states = hidden[:, -logps.size(1) - 1 : -1]  # the state before a token predicts it
         weight, bias = student_head(self.teacher.model)
-        divergence = chunked_divergence(
+        settings = self.divergence
+        compare = (
+            partial(chunked_topk, k=settings.k, direction=settings.direction, beta=settings.beta)
+            if settings.kind == "topk" and settings.k < len(weight)
+            else partial(
+                chunked_divergence,
+                divergence=vocabulary_divergence(
+                    settings.kind, k=settings.k, direction=settings.direction, beta=settings.beta
+                ),
+            )
+        )
+        divergence = compare(
             states[counted],
             weight,
             view.hidden[counted],
             view.head[0],
-            divergence=vocabulary_divergence(
-                self.divergence.kind,
-                k=self.divergence.k,
-                direction=self.divergence.direction,
-                beta=self.divergence.beta,
-            ),
             temperature=self.temperature,
             bias=bias,
             teacher_bias=view.head[1],
-            chunk_size=self.divergence.chunk_size,
+            chunk_size=settings.chunk_size,
         )
         return torch.zeros_like(logps, dtype=divergence.dtype).masked_scatter(counted, bound(divergence, clip))
 

@@ -86,7 +86,7 @@ def topk_divergence(
     if k >= vocabulary:
         return full_divergence(logps, teacher_logps, direction=direction, beta=beta)
     ids = logps.detach().topk(k, dim=-1).indices
-    return full_divergence(_with_tail(logps, ids), _with_tail(teacher_logps, ids), direction=direction, beta=beta)
+    return full_divergence(with_tail(logps, ids), with_tail(teacher_logps, ids), direction=direction, beta=beta)
 
 
 def chunked_divergence(
@@ -122,9 +122,9 @@ def chunked_divergence(
         raise ValueError(f"Student has {len(hidden)} positions, teacher {len(teacher_hidden)}: they must be the same")
 
     def one_chunk(student: Tensor, teacher: Tensor) -> Tensor:
-        logps = (linear(student, weight, bias).float() / temperature).log_softmax(-1)
+        logps = head_logps(student, weight, bias, temperature)
         with torch.no_grad():
-            teacher_logps = (linear(teacher, teacher_weight, teacher_bias).float() / temperature).log_softmax(-1)
+            teacher_logps = head_logps(teacher, teacher_weight, teacher_bias, temperature)
             if teacher.ndim == 3:
                 teacher_logps = contrast_logps(*teacher_logps.unbind(1))
         return divergence(logps, teacher_logps)
@@ -134,6 +134,11 @@ def chunked_divergence(
         for student, teacher in zip(hidden.split(chunk_size), teacher_hidden.split(chunk_size), strict=True)
     ]
     return torch.cat(chunks) if chunks else hidden.float().sum(-1)
+
+
+def head_logps(hidden: Tensor, weight: Tensor, bias: Tensor | None, temperature: float) -> Tensor:
+    """Return the log-probabilities (..., V) in float32 that a head makes of hidden states (..., H)."""
+    return (linear(hidden, weight, bias).float() / temperature).log_softmax(-1)
 
 
 def contrast_logps(right: Tensor, wrong: Tensor, plain: Tensor) -> Tensor:
@@ -168,7 +173,7 @@ def _kl(logps: Tensor, other_logps: Tensor) -> Tensor:
     return terms.masked_fill(probabilities == 0, 0.0).sum(-1)
 
 
-def _with_tail(logps: Tensor, ids: Tensor) -> Tensor:
+def with_tail(logps: Tensor, ids: Tensor) -> Tensor:
     """Keep the log-probabilities at `ids` (..., k) and append the log of what is left, giving (..., k + 1)."""
     kept = logps.gather(-1, ids)
     rest = logps.scatter(-1, ids, float("-inf"))

@@ -147,8 +147,12 @@ def run_grid(
                 _share_start(run, folder, prepare)
                 metrics = dict(launch(run.config, run.folder))
             outcome: dict[str, Any] = {"status": "finished", "steps": metrics.get("step", 0), "metrics": metrics}
-        except RunStopped:
-            raise  # whoever stops a run of a grid means the grid
+        except RunStopped as stopped:  # whoever stops a run of a grid means the grid
+            done = sum(line["status"] == "finished" for line in report)
+            raise RunStopped(
+                f"{label}: {stopped} It then goes on with the grid, of which {done} of {len(runs)} runs are finished.",
+                exit_code=stopped.exit_code,
+            ) from None
         except HealthgymError as error:
             tell(f"{label}: {error}")
             outcome = {"status": "failed", "error": str(error)}

@@ -1,5 +1,6 @@
 """The language-model head whose logits the divergences over the vocabulary compute themselves, a chunk at a time."""
 
+from inspect import signature
 from typing import Any
 
 from torch import Tensor, nn
@@ -43,6 +44,12 @@ def backbone(model: nn.Module) -> nn.Module:
 
 def _head(model: nn.Module) -> Any:
     return _base(model).get_output_embeddings()
+
+
+def run_to_hidden(model: nn.Module, input_ids: Tensor, attention_mask: Tensor) -> None:
+    """Run a model for its hidden states alone: where its forward pass allows, the head sees only the last position."""
+    options = {"logits_to_keep": 1} if "logits_to_keep" in signature(_base(model).forward).parameters else {}
+    model(input_ids=input_ids, attention_mask=attention_mask, use_cache=False, **options)
 
 
 def teacher_head(model: nn.Module, *, copied: bool) -> tuple[Tensor, Tensor | None]:

@@ -64,7 +64,8 @@ def run_services(config: RunConfig) -> Services | None:
     """Return what a run's episodes share: the index that `env.index` names, opened; None when it names none."""
     if config.env.index is None:
         return None
-    return Services(retriever=SearchService(open_retriever(config.env.index, exclude=config.env.exclude or ())))
+    retriever = open_retriever(config.env.index, config.env.encoder, exclude=config.env.exclude or ())
+    return Services(retriever=SearchService(retriever))
 
 
 def max_context(config: RunConfig, model: Any) -> int | None:

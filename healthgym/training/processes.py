@@ -12,7 +12,9 @@ Sharding = Literal["none", "fsdp", "deepspeed"]
 
 def join_processes() -> PartialState:
     """Return this process's place among those launched together; they meet over gloo where there is no accelerator."""
-    on_cpu = sharding() != "deepspeed" and (_flag("ACCELERATE_USE_CPU") or not torch.accelerator.is_available())
+    on_cpu = _flag("ACCELERATE_USE_CPU") or not torch.accelerator.is_available()
+    if on_cpu and sharding() == "deepspeed":  # told of no backend, accelerate takes each process for the only one
+        return PartialState(cpu=False, backend="gloo")
     return PartialState(cpu=on_cpu)
 
 

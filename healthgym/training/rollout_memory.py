@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import torch
+from accelerate.utils import gather_object
 
 from healthgym.rollout import Trajectory
 from healthgym.rollout.policy import Counted
@@ -83,12 +84,18 @@ class ShrinkingSource:
             self.source.on_trajectory = before
 
     def metrics(self) -> dict[str, float]:
-        """Return what a step's row says about sampling, the engine's own counts included."""
+        """Return what a step's row says about sampling, summed over processes; all must call this.
+
+        The engines' own counts are among them; `robust/in_flight` is the least of any process.
+        """
         found = {"robust/rollout_oom_total": float(self.shrinks)}
         policy, in_flight = getattr(self.source, "policy", None), getattr(self.source, "in_flight", None)
         if isinstance(policy, Counted):
             found |= policy.counters()
-        return found if in_flight is None else {**found, "robust/in_flight": float(in_flight)}
+        everywhere: list[tuple[dict[str, float], int | None]] = gather_object([(found, in_flight)])
+        total = {name: sum(one[name] for one, _ in everywhere) for name in found}
+        least = min((number for _, number in everywhere if number is not None), default=None)
+        return total if least is None else {**total, "robust/in_flight": float(least)}
 
 
 def with_fewer(sample: Callable[[int], T], in_flight: int) -> T:

@@ -45,6 +45,26 @@ def join(part: Tensor, like: Tensor) -> Tensor:
     return sharded.full_tensor()
 
 
+def entries(part: Tensor, like: Tensor, places: Tensor) -> Tensor:
+    """Return the whole's entries at `places` that this process's piece holds, and 0 where another process holds them.
+
+    Args:
+        part: A piece cut as `like` is, along the first axis as FSDP does; the whole where `like` is an ordinary tensor.
+        like: The parameter.
+        places: Indices into the flattened whole.
+    """
+    flat = part.detach().flatten()
+    if not isinstance(like, DTensor):
+        return flat[places.to(flat.device)]
+    rows = cut(torch.arange(like.shape[0]), like)
+    per_row = like[0].numel() if like.ndim > 1 else 1
+    own = places.to(flat.device) - (int(rows[0]) * per_row if len(rows) else 0)
+    held = (own >= 0) & (own < flat.numel())
+    found = flat.new_zeros(len(places))
+    found[held] = flat[own[held]]
+    return found
+
+
 def whole_parameters(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Yield every parameter whole, one at a time, so that no more than one is held beside the shards.
 

@@ -129,6 +129,11 @@ def check_distribution(config: RunConfig, sharding: str, *, fsdp_version: int = 
             "A live teacher cannot follow parameters that DeepSpeed partitions. Launch with FSDP2 "
             "(recipes/accelerate/fsdp2.yaml), or set teacher: null and hint: null."
         )
+    if sharding != "none" and config.lambda_.balance == "grad_norm" and config.teacher is not None:
+        raise ConfigError(
+            "lambda.balance grad_norm goes by the gradients of the two terms, and those of a sharded model exist only inside "
+            "its backward pass. Set lambda.balance: none, or launch with recipes/accelerate/ddp.yaml."
+        )
     if sharding != "none" and config.teacher is not None and config.guard.grad_norm_every:
         logger.warning(
             "guard.grad_norm_every: the gradient norms of the two terms are not measured, since the gradients of a sharded "

@@ -96,11 +96,11 @@ class LiveTeacher:
     def follow(self, step: int) -> Change:
         """Move after optimiser step `step` (1 for the first)."""
         with torch.no_grad():
-            return self.ema.after_step(step, self._student())
+            return self.ema.after_step(step, self.student())
 
     def distance(self) -> float:
         """Relative distance of the teacher's weights to the student's."""
-        return self.ema.distance(self._student())
+        return self.ema.distance(self.student())
 
     def state_dict(self) -> dict[str, Any]:
         """Return whole weights and counters of the averages; every process must call this when the model is sharded."""
@@ -120,7 +120,7 @@ class LiveTeacher:
             state = {**state, "weights": weights}
         self.ema.load_state_dict(state)
 
-    def _student(self) -> dict[str, Tensor]:
+    def student(self) -> dict[str, Tensor]:
         """Return what the averages follow: pieces of sharded parameters, LoRA pairs whole."""
         if not self.is_sharded:
             return dict(self.parameters)

@@ -1,7 +1,8 @@
 """The teacher's copy of an episode: hints inserted, the student's tokens verbatim, and where each of them went."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import torch
@@ -28,17 +29,21 @@ class HintRenderer:
 
     tokenizer: Any
     template_options: Mapping[str, Any]
+    _messages: dict[str, list[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
-    @property
+    @cached_property
     def generation_prompt(self) -> list[int]:
         """Ids that open an assistant turn."""
         opened, closed = self._render([_USER], True), self._render([_USER], False)
         return _rest(opened, closed, "the generation prompt")
 
     def message(self, hint: str) -> list[int]:
-        """Ids of the hint as a user message that follows another message."""
-        before = self._render([_USER], False)
-        return _rest(self._render([_USER, {"role": "user", "content": hint}], False), before, "a hint message")
+        """Ids of the hint as a user message that follows another message; rendered once, since attempts share hints."""
+        if hint not in self._messages:
+            before = self._render([_USER], False)
+            after = self._render([_USER, {"role": "user", "content": hint}], False)
+            self._messages[hint] = _rest(after, before, "a hint message")
+        return self._messages[hint]
 
     def _render(self, messages: list[dict[str, str]], opened: bool) -> list[int]:
         ids = self.tokenizer.apply_chat_template(

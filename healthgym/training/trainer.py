@@ -166,8 +166,8 @@ class EpisodeTrainer(CheckpointingTrainer):
             output["advantages"] = torch.ones_like(output["advantages"])
             self._note(self.traces.metrics())
         made = [trajectory for trajectory in trajectories if trajectory is not None]
-        self.counts["infrastructure_failures"] += len(trajectories) - len(made)
         everywhere = gathered(trajectories)
+        self.counts["infrastructure_failures"] += sum(one is None for one in everywhere)
         metrics = episode_metrics(everywhere)
         self._success = metrics["episode/success"]
         if self.curriculum is not None:
@@ -231,7 +231,8 @@ class EpisodeTrainer(CheckpointingTrainer):
             if self.traces is not None:
                 self._note_likelihood(inputs)
             return loss
-        view = distill.score(inputs, self._get_per_token_logps_and_entropies)  # before the student's graph exists
+        with self.accelerator.autocast():  # before the student's graph exists
+            view = distill.score(inputs, self._get_per_token_logps_and_entropies)
         with distill.capturing() as captured:
             if distill.sign_clip is not None:
                 return self._signed_loss(model, inputs, view, captured)
@@ -339,7 +340,7 @@ class EpisodeTrainer(CheckpointingTrainer):
             "shaping": None if self.shaping is None else self.shaping.state_dict(),
             "distill": None if self.distill is None else self.distill.state_dict(),
             "curriculum": None if self.curriculum is None else self.curriculum.state_dict(),
-            "traces": None if self.traces is None else dict(self.traces.counts),
+            "traces": None if self.traces is None else self.traces.totals.state_dict(),
             "bad_steps": self.bad_steps.state_dict(),
             "dead_groups": self.dead_groups.state_dict(),
             "memory": {"parts": self.parts, "oom_retries": self.oom_retries},
@@ -351,7 +352,7 @@ class EpisodeTrainer(CheckpointingTrainer):
         if self.curriculum is not None:
             self.curriculum.load_state_dict(state["curriculum"])
         if self.traces is not None:
-            self.traces.counts.update(state["traces"])
+            self.traces.totals.load_state_dict(state["traces"])
         if self.shaping is not None:
             self.shaping.load_state_dict(state["shaping"])
         if self.distill is not None:

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from healthgym.training.lowrank import factor_pairs
+from healthgym.training.shards import entries, sum_over_processes
 
 SAMPLES = 256
 """Entries looked at in each parameter or LoRA product."""
@@ -30,15 +31,33 @@ class Travel:
         self.plain = [name for name in start if name not in paired]
         self.start = self._look(start)
 
-    def share(self, student: Mapping[str, Tensor], teacher: Mapping[str, Tensor]) -> float | None:
-        """Return ||teacher - start|| / ||student - start||; None before the student has moved."""
-        way = float((self._look(student) - self.start).norm())
-        return float((self._look(teacher) - self.start).norm()) / way if way else None
+    def share(
+        self, student: Mapping[str, Tensor], teacher: Mapping[str, Tensor], shards: Mapping[str, Tensor] | None = None
+    ) -> float | None:
+        """Return ||teacher - start|| / ||student - start||; None before the student has moved.
 
-    def _look(self, weights: Mapping[str, Tensor]) -> Tensor:
-        seen = [self._product(weights[a], weights[b]) for a, b in self.pairs]
-        seen += [_spread(weights[name].detach().flatten(), self._samples) for name in self.plain]
-        return torch.cat([values.double().cpu() for values in seen])
+        Args:
+            student: The student's parameters; LoRA pairs whole, others in this process's pieces when the model is sharded.
+            teacher: The averages, likewise.
+            shards: The parameters as FSDP cut them, or None when nothing is sharded; all processes must call this then.
+        """
+        way = float((self._look(student, shards) - self.start).norm())
+        return float((self._look(teacher, shards) - self.start).norm()) / way if way else None
+
+    def _look(self, weights: Mapping[str, Tensor], shards: Mapping[str, Tensor] | None = None) -> Tensor:
+        pairs = [self._product(weights[a], weights[b]) for a, b in self.pairs]
+        plain = [self._sampled(weights[name], weights[name] if shards is None else shards[name]) for name in self.plain]
+        found = torch.cat([values.double().cpu() for values in [*pairs, *plain]])
+        if shards is None:
+            return found
+        paired = sum(len(values) for values in pairs)  # every process holds these whole
+        device = next(iter(shards.values())).device
+        summed = sum_over_processes(found[paired:].tolist(), device)
+        return torch.cat([found[:paired], torch.tensor(summed, dtype=torch.float64)])
+
+    def _sampled(self, weight: Tensor, like: Tensor) -> Tensor:
+        step = max(1, like.numel() // self._samples)
+        return entries(weight, like, torch.arange(0, like.numel(), step)[: self._samples])
 
     def _product(self, a: Tensor, b: Tensor) -> Tensor:
         """Return entries of B A along a diagonal that wraps around both sides."""
@@ -55,8 +74,3 @@ class Travel:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`."""
         self.start = state["start"].clone()
-
-
-def _spread(values: Tensor, count: int) -> Tensor:
-    step = max(1, values.numel() // count)
-    return values[::step][:count]

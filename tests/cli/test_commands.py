@@ -12,7 +12,7 @@ SPLITS = ("train", "val", "test", "test_ood")
     [
         ["domains"], ["tools"], ["tasks"], ["tasks", "show"], ["tasks", "gallery"], ["play"], ["validate"], ["train"], ["report"],
         ["new", "domain"], ["new", "tool"], ["new", "task"], ["kb", "build"], ["kb", "info"], ["kb", "search"],
-        ["kb", "add"], ["kb", "verify"], ["kb", "audit"],
+        ["kb", "add"], ["kb", "verify"], ["kb", "audit"], ["kb", "encoder"],
     ],
     ids=" ".join,
 )  # fmt: skip
@@ -204,3 +204,18 @@ def test_report_refuses_what_does_not_go_together(run, tmp_path):
     assert "add --compare" in run("report", first, second, "--json").json["error"]
     assert "give one of them" in run("report", first, "--live", "--traces", "--json").json["error"]
     assert "no traces" in run("report", first, "--traces", "--json").json["error"]
+
+
+def test_the_recipe_of_a_new_domain_dry_runs_with_a_family_of_ones_own_and_with_a_teacher(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert run("new", "domain", "wound_care").code == 0
+    assert run("new", "task", "dressing", "--domain", "wound_care").code == 0
+    plain = run("train", "wound_care/recipe.yaml", "--dry-run", "--json")
+    assert plain.code == 0, plain.err
+    # 40 steps of 6 tasks with 8 attempts each.
+    assert plain.json["plan"]["volume"]["episodes"] == 40 * 6 * 8
+    for setting in ("env.families=[dressing]", "preset=tt_opd"):
+        ran = run("train", "wound_care/recipe.yaml", "--set", setting, "--dry-run", "--json")
+        assert ran.code == 0, ran.err
+    assert run("train", "wound_care/recipe.yaml", "--set", "env.families=[dresing]", "--dry-run").code == 2
+    assert not (tmp_path / "runs").exists()

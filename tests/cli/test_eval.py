@@ -97,7 +97,10 @@ def test_a_run_s_checkpoints_are_evaluated_and_chosen_from(run, model, fever, tm
         (("eval", "MODEL", "--suite", "gym", "--set", "domains=FEVER", "--mode", "text"), "gym has no mode 'text'"),
         (("eval", "MODEL", "--suite", "gym", "--set", "domains=FEVER", "--engine", "vlm"), "Did you mean 'vllm'"),
         (("eval", "MODEL", "--suite", "gym", "--set", "domains"), "expected NAME=VALUE"),
-        (("eval", "MODEL", "--suite", "gym", "--split", "tset"), "gym has no split"),
+        (
+            ("eval", "MODEL", "--suite", "gym", "--split", "tset"),
+            "gym has the splits test, train, val, test_ood, got 'tset'",
+        ),
         (("eval", "--run", "MODEL"), "is no training run"),
     ],
 )
@@ -106,7 +109,16 @@ def test_mistakes_are_told_with_the_remedy_before_a_model_is_loaded(run, model, 
     assert found.code == 2 and message in " ".join(found.err.split())
 
 
-def test_the_list_names_every_benchmark_with_modes_and_data(run):
-    found = run("eval", "--list", "--json")
-    gym = next(one for one in found.json if one["name"] == "gym")
-    assert gym == {"name": "gym", "title": "Frozen tasks of the gym", "modes": ["agentic"], "data": "there"}
+def test_the_list_names_every_benchmark_with_modes_data_splits_and_options(run):
+    found = {one["name"]: one for one in run("eval", "--list", "--json").json}
+    assert {"gym", "medqa", "ehr_eicu", "slake_open", "k_qa_golden", "safety_prompts"} <= set(found)
+    gym = found["gym"]
+    assert (gym["modes"], gym["data"], gym["splits"]) == (["agentic"], "included", ["test", "train", "val", "test_ood"])
+    assert gym["options"]["domains"] and gym["page"] == "docs/evaluation.md"
+
+
+def test_the_list_fits_80_columns_and_tells_of_one_suite_how_to_get_its_data(run):
+    shown = run("eval", "--list").out
+    assert "ehr_mimic3" in shown and max(map(len, shown.splitlines())) <= 80
+    one = run("eval", "--list", "--suite", "ehr_mimic3").out
+    assert "own credentialed download" in " ".join(one.split()) and "draw_seed" in one

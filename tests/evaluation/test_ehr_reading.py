@@ -152,7 +152,7 @@ def test_ages_above_89_are_kept_as_the_text_they_are(tmp_path):
     [
         ({"options": {"patient": 3}}, "no option 'patient'. Did you mean 'patients'"),
         ({"options": {"per_template": 0}}, "per_template must be a whole number of at least 1, got 0"),
-        ({"options": {"seed": "x"}}, "seed must be a whole number of at least 0, got 'x'"),
+        ({"options": {"draw_seed": "x"}}, "draw_seed must be a whole number of at least 0, got 'x'"),
     ],
 )
 def test_unknown_or_unusable_options_are_refused(tmp_path, source, message):

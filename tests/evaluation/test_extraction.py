@@ -138,6 +138,18 @@ def test_the_longest_text_is_meant():
     assert extract("The answer is hepatitis B.", options)[0] == "A"
 
 
+def test_a_label_before_the_text_of_another_option_is_no_answer():
+    assert extract("A. Insulin", OPTIONS) == (None, "none")
+    assert extract("A. Insulin\n\nThe answer is A. Insulin", OPTIONS) == (None, "conflict")
+
+
+def test_full_stops_at_the_end_of_options_may_be_left_out():
+    options = {"A": "Bruxism.", "B": "Nail biting."}
+    assert extract("A. Bruxism", options) == ("A", "labelled")
+    assert extract("Bruxism", options) == ("A", "text")
+    assert extract("The answer is nail biting", options) == ("B", "stated")
+
+
 def test_options_with_one_text_are_told_apart_by_their_labels_only():
     options = {"A": "None", "B": "none", "C": "all"}
     assert extract("The answer is none", options)[0] is None

@@ -88,7 +88,7 @@ def test_every_trace_names_its_row(gym, tmp_path):
 def test_unknown_options_splits_families_and_empty_choices_are_refused(fever):
     with pytest.raises(ConfigError, match=r"gym has no option 'domain'.*Did you mean 'domains'"):
         load_benchmark("gym", Source(options={"domain": "x"}))
-    with pytest.raises(ConfigError, match="gym has no split 'tset'"):
+    with pytest.raises(ConfigError, match="gym has the splits test, train, val, test_ood, got 'tset'"):
         load_benchmark("gym", Source(split="tset"))
     with pytest.raises(NotRegistered, match="No family 'fevr'"):
         load_benchmark("gym", Source(options={"domains": str(fever), "families": "fevr"}))

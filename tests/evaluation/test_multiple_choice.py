@@ -245,7 +245,8 @@ def test_a_candidate_without_likelihoods_is_told_to_write():
 
 
 @pytest.mark.parametrize(
-    ("options", "word"), [({"reading": "guess"}, "likelihood, generate, both"), ({"blind": 3}, "true or false")]
+    ("options", "word"),
+    [({"reading": "guess"}, "likelihood, generate, both"), ({"blind": 3}, "blind must be yes or no")],
 )
 def test_unknown_readings_are_refused(options: dict[str, Any], word: str):
     with pytest.raises(ConfigError, match=word):

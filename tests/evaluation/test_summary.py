@@ -98,6 +98,12 @@ def test_floors_say_where_the_interval_lies():
     assert "The interval includes what needs no understanding: majority 40.0%." in found.warnings
 
 
+def test_a_floor_that_needs_a_model_is_the_score_of_its_name_where_rows_measured_it():
+    rows = [row(place, 1.0, scores={"blind": float(place % 2)}) for place in range(40)]
+    (found,) = summarise_rows(rows, floors=[floor(None, "blind")]).floors
+    assert (found["score"], found["interval_is"]) == (0.5, "above")  # 20 of 40; Wilson of 40 of 40 begins at 0.912
+
+
 def test_parts_come_with_n_and_interval_of_both_kinds():
     rows = [row(place, 1.0, strata={"step": "one"}) for place in range(3)] + [
         row(3, status="unparsed", strata={"step": "one"}), row(4, 0.0, strata={"step": "two"}),

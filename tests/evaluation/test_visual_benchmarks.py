@@ -106,7 +106,7 @@ def test_a_candidate_without_eyes_is_refused_unless_it_is_measured_blind(rad_fol
     who = candidate("yes", sees=False)
     rows = measured(blind, who)
     assert all(isinstance(messages[-1]["content"], str) for messages in who.policy.asked)
-    options = {"blind": str(stored(tmp_path / "blind", *rows.values()))}
+    options = {"blind_run": str(stored(tmp_path / "blind", *rows.values()))}
     benchmark = load_benchmark("vqa_rad_closed", Source(path=rad_folder, options=options))
     floors = {floor.name: floor.score for floor in benchmark.floors(benchmark.items())}
     # Majority: each answer occurs once in three. Random: 1/2 of yes or no, 1/2 and 1/1 ... of the choices that are named.
@@ -138,7 +138,7 @@ def test_what_is_no_blind_run_of_the_candidate_is_refused_before_anything_is_ask
         (other, "another candidate than scripted"),
         (tmp_path / "absent", "No rows at"),
     ]:
-        benchmark = load_benchmark("vqa_rad_closed", Source(path=rad_folder, options={"blind": str(folder)}))
+        benchmark = load_benchmark("vqa_rad_closed", Source(path=rad_folder, options={"blind_run": str(folder)}))
         who = candidate("yes")
         with pytest.raises(HealthgymError, match=message):
             measured(benchmark, who)
@@ -147,7 +147,7 @@ def test_what_is_no_blind_run_of_the_candidate_is_refused_before_anything_is_ask
 
 def test_a_blind_run_without_answers_is_an_unknown_floor(rad_folder, tmp_path):
     row = Row(id="1", status="truncated", detail={"images": False})
-    options = {"blind": str(stored(tmp_path / "blind", row))}
+    options = {"blind_run": str(stored(tmp_path / "blind", row))}
     benchmark = load_benchmark("vqa_rad_closed", Source(path=rad_folder, options=options))
     assert benchmark.floors(benchmark.items())[-1].score is None
 

@@ -10,7 +10,15 @@ import numpy as np
 import pytest
 
 from healthgym.errors import ConfigError, ContentError, MissingDependency, PassageIndexError
-from healthgym.retrieval import HashingEncoder, Passage, build_index, index_info, open_retriever, write_passages
+from healthgym.retrieval import (
+    HashingEncoder,
+    Passage,
+    build_index,
+    index_info,
+    open_retriever,
+    verify_index,
+    write_passages,
+)
 from healthgym.retrieval.manifest import MANIFEST
 
 pytest.importorskip("faiss")
@@ -110,6 +118,24 @@ def test_no_index_names_the_build_command(tmp_path):
             open_retriever(folder)
         with pytest.raises(PassageIndexError, match="healthgym kb build"):
             index_info(folder)
+
+
+def test_a_flipped_bit_in_the_list_of_repeats_is_noticed(facts, tmp_path):
+    repeated = Passage(id="again", title=facts[0].title, text=facts[0].text, source="other", licence="CC0-1.0")
+    build_index([[*facts, repeated]], tmp_path / "index", HashingEncoder(), duplicates="exact")
+    path = next((tmp_path / "index").rglob("duplicates.jsonl"))
+    whole = path.read_bytes()
+    assert b'"again"' in whole
+    for place in (0, whole.index(b"again"), len(whole) - 1):
+        broken = bytearray(whole)
+        broken[place] ^= 1
+        path.write_bytes(broken)
+        with pytest.raises(PassageIndexError, match=r"duplicates\.jsonl"):
+            open_retriever(tmp_path / "index")
+        assert verify_index(tmp_path / "index")["duplicates.jsonl"] != "ok"
+        assert index_info(tmp_path / "index")["checksum_ok"] is False
+    path.write_bytes(whole)
+    assert set(verify_index(tmp_path / "index").values()) == {"ok"}
 
 
 def test_a_changed_byte_anywhere_is_noticed(damaged):

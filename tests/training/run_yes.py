@@ -1,11 +1,14 @@
 """Trains the tiny model on the yes environment, once for each scenario, on as many processes as it was launched with.
 
 A scenario is a folder's name and options, joined by commas: `fsdp` shards the model, `lora` trains adapters, `resume`
-continues from the folder's last checkpoint.
+continues from the folder's last checkpoint, `balance` holds the term's gradient to the policy's, `sign` lets the reward give
+the sign, `lose` loses the last two episodes of each step, `ctrl_c` sends the last process a signal in the second step, `dead`
+ends the run after two steps whatever its groups are like.
 """
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,25 +18,37 @@ import torch
 from test_episode_trainer import build, settings
 from tiny import YesEnvironment, make_model, make_tokenizer
 
+from healthgym.errors import RunStopped
 from healthgym.rollout import Trajectory
 from healthgym.training.checkpoints import latest_checkpoint
+from healthgym.training.dead_groups import DeadGroups
+from healthgym.training.gradients import GradientBalance
 from healthgym.training.processes import join_processes, sharding
 from healthgym.training.replica import Replica
 from healthgym.training.rows import EpisodeRow
 from healthgym.training.shards import is_sharded, piece
+from healthgym.training.stopping import StopOnSignal
 
 
 class SeededByAttempt(YesEnvironment):
     """Samples each attempt from its own place in the whole batch, so that the split over processes changes nothing."""
 
     replica: Replica | None = None
+    lost: tuple[int, ...] = ()
+    signals_at: int | None = None
 
     def __call__(self, rows: Sequence[EpisodeRow], step: int) -> list[Trajectory | None]:
         if self.replica is not None:
             self.replica.refresh()
-        first = join_processes().process_index * len(rows)
+        processes = join_processes()
+        if step == self.signals_at and processes.is_last_process:
+            os.kill(os.getpid(), signal.SIGINT)
+        first = processes.process_index * len(rows)
         return [
-            self.play(row, torch.Generator().manual_seed(1000 * step + first + place)) for place, row in enumerate(rows)
+            None
+            if first + place in self.lost
+            else self.play(row, torch.Generator().manual_seed(1000 * step + first + place))
+            for place, row in enumerate(rows)
         ]
 
 
@@ -41,17 +56,35 @@ def run(folder: Path, options: Sequence[str]) -> None:
     os.environ["ACCELERATE_USE_FSDP"] = str("fsdp" in options).lower()
     processes = join_processes()
     optim = {"learning_rate": 1e-3, "micro_batch": 8 // processes.num_processes, "loss_type": "grpo"}
-    config = settings(4, optim=optim, checkpoint={"every": 2, "keep": 9}, guard={"grad_norm_every": 0})
+    measures = int("balance" in options)
+    config = settings(4, optim=optim, checkpoint={"every": 2, "keep": 9}, guard={"grad_norm_every": measures})
     model = make_model(make_tokenizer(), lora="lora" in options)
     replica = Replica(model, device=processes.device, dtype=torch.float32) if sharding() != "none" else None
     trainer, log = build(folder, config, model=model)
     trainer.collect = SeededByAttempt(trainer.processing_class, model if replica is None else replica.model)
     trainer.collect.replica = replica
+    trainer.collect.lost = (6, 7) if "lose" in options else ()
+    if "ctrl_c" in options:
+        trainer.collect.signals_at = 1
+    if "dead" in options:
+        trainer.dead_groups, trainer.stops_when_dead = DeadGroups(share=0.0, steps=2), True
+    stop = StopOnSignal(processes=processes.num_processes)
+    trainer.add_callback(stop)
+    if "balance" in options:
+        trainer.distill.balance = GradientBalance(0.3)
+    if "sign" in options:
+        trainer.distill.sign_clip = 0.9
     teacher = trainer.distill.distillation.teacher
     begun: dict[str, Any] = {}
     trainer.at_start.append(lambda: begun.update(teacher.state_dict()))
     found = latest_checkpoint(folder) if "resume" in options else None
-    trainer.train(resume_from_checkpoint=None if found is None else str(found))
+    told = ""
+    try:
+        with stop.listening(folder):
+            trainer.train(resume_from_checkpoint=None if found is None else str(found))
+    except RunStopped as stopped:
+        told = str(stopped)
+    (folder / f"told-{processes.process_index}.txt").write_text(told)
     held = sum(piece(parameter).numel() for parameter in trainer.model.parameters())
     averaged = sum(weight.numel() for weight in teacher.ema.weights.values())
     if processes.is_main_process:

@@ -1,3 +1,4 @@
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from healthgym.training.demonstrations import attempted_script
 from healthgym.training.loading import make_config
 from healthgym.training.run import train
 from healthgym.training.tiny_model import TEMPLATE_FILE, train_tokenizer
+from healthgym.training.totals import Totals
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +78,7 @@ def test_traces_past_the_context_are_left_out_and_counted(parts):
 
 def test_a_supervised_step_is_the_gradient_of_the_likelihood(tmp_path: Path):
     class AsTheyAre:
-        counts: dict[str, int] = {}
+        totals = Totals(Counter())
 
         def __call__(self, episodes):
             return list(episodes)

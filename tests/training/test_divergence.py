@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from healthgym.training.divergence import (
+    DIRECTIONS,
     bound,
     chunked_divergence,
     full_divergence,
@@ -13,6 +14,7 @@ from healthgym.training.divergence import (
     topk_divergence,
     vocabulary_divergence,
 )
+from healthgym.training.topk_heads import chunked_topk, sampled_logps
 
 
 def logps(*probabilities: float) -> torch.Tensor:
@@ -129,3 +131,41 @@ def test_unknown_names_are_refused():
         full_divergence(logps(1.0), logps(1.0), direction="sideways")
     with pytest.raises(ValueError, match="topk or full"):
         vocabulary_divergence("sampled")
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("contrast", [False, True])
+def test_a_teacher_read_once_gives_the_same_values_and_gradients(direction: str, contrast: bool):
+    torch.manual_seed(0)
+    hidden, weight = torch.randn(11, 5, requires_grad=True), torch.randn(30, 5, requires_grad=True)
+    bias = torch.randn(30, requires_grad=True)
+    teacher = torch.randn(11, 3, 5) if contrast else torch.randn(11, 5)
+    teacher_weight, teacher_bias, pull = torch.randn(30, 5), torch.randn(30), torch.randn(11)
+    both = {"temperature": 0.7, "bias": bias, "teacher_bias": teacher_bias, "chunk_size": 4}
+    compare = vocabulary_divergence("topk", k=6, direction=direction, beta=0.3)
+    slow = chunked_divergence(hidden, weight, teacher, teacher_weight, divergence=compare, **both)
+    fast = chunked_topk(hidden, weight, teacher, teacher_weight, k=6, direction=direction, beta=0.3, **both)
+    assert torch.equal(slow, fast)
+    leaves = [hidden, weight, bias]
+    for one, other in zip(
+        torch.autograd.grad(slow, leaves, pull), torch.autograd.grad(fast, leaves, pull), strict=True
+    ):
+        torch.testing.assert_close(other, one, atol=1e-6, rtol=1e-6)
+
+
+def test_a_teacher_read_once_leaves_a_frozen_head_alone_and_takes_no_positions():
+    torch.manual_seed(0)
+    hidden, weight = torch.randn(3, 5, requires_grad=True), torch.randn(30, 5)
+    chunked_topk(hidden, weight, torch.randn(3, 5), torch.randn(30, 5), k=6).sum().backward()
+    assert hidden.grad is not None and hidden.grad.abs().sum() > 0 and weight.grad is None
+    none = torch.zeros(0, 5, requires_grad=True)
+    value = chunked_topk(none, weight, torch.zeros(0, 5), weight, k=6)
+    assert value.shape == (0,)
+    value.sum().backward()
+
+
+def test_the_log_probability_of_one_id_by_hand():
+    # Logits (0, log 3) give 1/4 and 3/4; at temperature 1/2 they are (0, log 9): 1/10 and 9/10.
+    weight = torch.tensor([[0.0], [log(3.0)]])
+    found = sampled_logps(torch.ones(3, 1), weight, None, torch.tensor([0, 1, 1]), temperature=0.5, chunk_size=2)
+    torch.testing.assert_close(found.exp(), torch.tensor([0.1, 0.9, 0.9]))

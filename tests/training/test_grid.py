@@ -105,15 +105,18 @@ def test_a_grid_runs_each_once_shares_starts_and_goes_on_after_a_failure(recipe:
 
 
 def test_ctrl_c_in_a_run_ends_the_grid(recipe: Path, tmp_path: Path):
-    runs, launched = plan_grid(recipe, "ablation", tmp_path)[:2], []
+    runs, launched = plan_grid(recipe, "ablation", tmp_path)[:3], []
 
     def stopped(config, folder: Path):
         launched.append(config.preset)
-        raise RunStopped("stopped by SIGTERM", exit_code=143)
+        if len(launched) == 2:
+            raise RunStopped("stopped by SIGTERM.", exit_code=143)
+        return {"step": 40}
 
-    with pytest.raises(RunStopped):
+    with pytest.raises(RunStopped, match=r"\[2/3\] .* SIGTERM\. .* 1 of 3 runs are finished") as told:
         run_grid(runs, tmp_path, launch=stopped, prepare=lambda config, folder: folder / "start")
-    assert launched == [runs[0].config.preset]
+    assert launched == [run.config.preset for run in runs[:2]] and told.value.exit_code == 143
+    assert [line["arm"] for line in json.loads((tmp_path / "grid.json").read_text())["runs"]] == [runs[0].arm]
 
 
 def test_a_finished_run_of_another_config_is_not_taken_for_this_one(recipe: Path, tmp_path: Path):

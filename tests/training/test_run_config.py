@@ -43,6 +43,8 @@ def test_an_exclusion_list_needs_its_index():
     assert make_config({**TINY, "env": {"index": "kb", "exclude": "x.txt"}}).env.exclude == "x.txt"
     with pytest.raises(ConfigError, match=r"env\.index"):
         make_config({**TINY, "env": {"exclude": "x.txt"}})
+    with pytest.raises(ConfigError, match=r"env.encoder is that of the index"):
+        make_config({**TINY, "env": {"encoder": "minilm"}})
 
 
 def test_null_switches_a_presets_section_off():

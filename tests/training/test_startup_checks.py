@@ -65,6 +65,10 @@ def test_shards_that_no_teacher_can_follow_are_refused(caplog: pytest.LogCapture
     with pytest.raises(ConfigError, match="DeepSpeed partitions"):
         check_distribution(config(), "deepspeed")
     check_distribution(config(preset="grpo"), "deepspeed")
+    balanced = config(**{"lambda": {"balance": "grad_norm"}})
+    check_distribution(balanced, "none")
+    with pytest.raises(ConfigError, match=r"Set lambda\.balance: none"):
+        check_distribution(balanced, "fsdp")
     wide = config(
         model={"tiny": {}, "lora": {"rank": 4}}, teacher={"space": "delta", "rank_factor": 2, "update_every": 1}
     )

@@ -122,6 +122,34 @@ def test_the_command_saves_says_how_to_continue_and_goes_on_exactly(
 
 
 @pytest.mark.slow
+def test_ctrl_c_on_a_grid_saves_the_run_at_hand_and_the_same_command_finishes_the_grid(recipe: Path, tmp_path: Path):
+    grid, arms = tmp_path / "grid", ("tt_opd", "tt_opd_no_hints")
+    command = [*COMMAND, recipe, "--grid", "ablation", "--arms", ",".join(arms), "--run-dir", grid]
+    command += ["--set", "optim.steps=12"]
+    first, second = (grid / arm / "seed-0" for arm in arms)
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while len(rows_of(second)) < 2:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate(timeout=600)
+    told = " ".join(told.split())
+    assert process.returncode == 130, told
+    assert (
+        "The same command continues the run" in told and "1 of 2 runs are finished" in told and "Traceback" not in told
+    )
+    [saved] = checkpoints(second / "checkpoints")
+    stopped_at = rows_of(second)[-1]["step"]
+    assert saved.name == f"checkpoint-{stopped_at}" and stopped_at < 12
+    before = (first / "metrics.jsonl").stat().st_mtime_ns
+    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert again.returncode == 0 and "already finished" in again.stderr, again.stderr
+    assert (first / "metrics.jsonl").stat().st_mtime_ns == before
+    assert [row["step"] for row in rows_of(second)] == list(range(1, 13))
+    assert [line["status"] for line in json.loads((grid / "grid.json").read_text())["runs"]] == ["finished"] * 2
+
+
+@pytest.mark.slow
 def test_a_second_run_in_the_folder_is_refused_while_the_first_goes_on(recipe: Path, tmp_path: Path):
     run_dir = tmp_path / "run"
     first = subprocess.Popen([*COMMAND, recipe, "--run-dir", run_dir], stderr=subprocess.DEVNULL)

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,17 +10,28 @@ import pytest
 import torch
 from launching import launch
 
+from healthgym.training.checkpoints import checkpoints
+
 SCRIPT = Path(__file__).parent / "run_yes.py"
-COMPARED = ("loss", "reward", "grad_norm", "tt_opd/kl", "tt_opd/teacher_distance", "episode/success", "entropy")
+COMPARED = (
+    "loss", "reward", "grad_norm", "tt_opd/kl", "tt_opd/teacher_distance", "tt_opd/teacher_share", "episode/success", "entropy",
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Every scenario in three launches: two processes, one, and two again."""
     root = tmp_path_factory.mktemp("launches")
-    launch("fsdp2.yaml", 2, SCRIPT, root, "two", "two_fsdp,fsdp", "two_lora,fsdp,lora")
+    apart = ("balance,balance", "sign,sign", "lose,lose")
+    launch(
+        "fsdp2.yaml", 2, SCRIPT, root, "two", "two_fsdp,fsdp", "two_lora,fsdp,lora", *(f"two_{one}" for one in apart),
+        "ctrl_c,ctrl_c", "dead,dead",
+    )  # fmt: skip
     start_from(root, "two_fsdp", "from_two")
-    launch("fsdp2.yaml", 1, SCRIPT, root, "one", "one_fsdp,fsdp", "one_lora,lora", "from_two,fsdp,resume")
+    launch(
+        "fsdp2.yaml", 1, SCRIPT, root, "one", "one_fsdp,fsdp", "one_lora,lora", "from_two,fsdp,resume",
+        *(f"one_{one}" for one in apart),
+    )  # fmt: skip
     start_from(root, "one_fsdp", "from_one")
     launch("fsdp2.yaml", 2, SCRIPT, root, "from_one,fsdp,resume")
     return root
@@ -37,9 +49,11 @@ def teacher_of(checkpoint: Path) -> dict[str, torch.Tensor]:
     return torch.load(checkpoint / "healthgym.pt", weights_only=True)["distill"]["teacher"]["weights"]
 
 
-def assert_same_curve(rows: list[dict[str, float]], others: list[dict[str, float]]) -> None:
+def assert_same_curve(
+    rows: list[dict[str, float]], others: list[dict[str, float]], names: Sequence[str] = COMPARED
+) -> None:
     # The same eight episodes a step; only the order of float32 sums differs.
-    for name in COMPARED:
+    for name in names:
         assert [row[name] for row in rows] == pytest.approx([row[name] for row in others], rel=1e-5, abs=1e-5), name
 
 
@@ -48,7 +62,45 @@ def test_two_processes_follow_the_same_curve_as_one_with_twice_the_batch(root: P
     one, two = log_of(root, "one"), log_of(root, "two")
     assert not two["sharded"]
     assert_same_curve(two["rows"], one["rows"])
-    assert [row["tt_opd/hints_fired"] for row in one["rows"]] == [8, 16, 24, 32]
+    for log in (one, two):  # eight episodes a step, four of them on the second of two processes
+        assert [row["tt_opd/hints_fired"] for row in log["rows"]] == [8, 16, 24, 32]
+
+
+@pytest.mark.slow
+def test_every_process_counts(root: Path):
+    # The last two of a step's eight episodes are lost: with two processes both are the second's.
+    for log in (log_of(root, "one_lose"), log_of(root, "two_lose")):
+        assert [row["episode/infrastructure_failures_total"] for row in log["rows"]] == [2, 4, 6, 8]
+        assert [row["tt_opd/hints_fired"] for row in log["rows"]] == [6, 12, 18, 24]
+        assert [row["tt_opd/hints_unknown"] for row in log["rows"]] == [2, 4, 6, 8]
+
+
+@pytest.mark.slow
+def test_a_signal_to_one_process_stops_both_after_the_same_step(root: Path):
+    told = [(root / "ctrl_c" / f"told-{process}.txt").read_text() for process in (0, 1)]
+    assert told[0] == told[1] and "Stopped by SIGINT after step 2" in told[0]
+    assert [path.name for path in checkpoints(root / "ctrl_c")] == ["checkpoint-2"]
+    assert_same_curve(log_of(root, "ctrl_c")["rows"], log_of(root, "two")["rows"][:2])
+
+
+@pytest.mark.slow
+def test_an_early_stop_ends_both_processes_with_a_checkpoint(root: Path):
+    assert len(log_of(root, "dead")["rows"]) == 2
+    assert [path.name for path in checkpoints(root / "dead")] == ["checkpoint-2"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("one", "names"),
+    [
+        ("balance", ("tt_opd/lambda", "tt_opd/grad_norm_policy", "tt_opd/grad_norm_distillation", "tt_opd/grad_ratio")),
+        ("sign", ("tt_opd/sign_change", "tt_opd/sign_clipped")),
+    ],
+)
+def test_a_balanced_and_a_signed_run_are_the_same_on_two_processes(root: Path, one: str, names: tuple[str, ...]):
+    rows = log_of(root, f"two_{one}")["rows"]
+    assert all(row[name] > 0 for row in rows[1:] for name in names if name != "tt_opd/sign_clipped")
+    assert_same_curve(rows, log_of(root, f"one_{one}")["rows"], (*COMPARED, *names))
 
 
 @pytest.mark.slow

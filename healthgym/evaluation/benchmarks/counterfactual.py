@@ -9,6 +9,7 @@ from typing import Any
 from healthgym.envs.episode import Episode
 from healthgym.errors import ConfigError, nearest
 from healthgym.evaluation.benchmark import Benchmark, Floor, Keep, Mode, Settings, Source
+from healthgym.evaluation.benchmarks.gym import ABOUT as GYM_ABOUT
 from healthgym.evaluation.benchmarks.gym import OPTIONS as GYM_OPTIONS
 from healthgym.evaluation.benchmarks.gym import Gym, make_gym, names
 from healthgym.evaluation.candidate import Candidate
@@ -287,3 +288,10 @@ def make_counterfactual(source: Source) -> Benchmark:
 
 
 BENCHMARKS = {Counterfactual.name: make_counterfactual}
+ABOUT = {
+    Counterfactual.name: replace(
+        GYM_ABOUT["gym"], title="one patient, another name or race", group="Safety",
+        options={**GYM_ABOUT["gym"].options, "attributes": "names with commas; all that a domain states when left out"},
+        page="docs/safety.md",
+    )
+}  # fmt: skip

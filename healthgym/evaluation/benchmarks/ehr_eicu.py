@@ -1,7 +1,7 @@
 """Questions to the tables of eICU: the user's own credentialed files, or the open demo."""
 
 from healthgym.evaluation.benchmark import Benchmark, Source
-from healthgym.evaluation.ehr.benchmark import make_ehr
+from healthgym.evaluation.ehr.benchmark import about_ehr, make_ehr
 from healthgym.evaluation.ehr.schema import load_schema
 
 
@@ -11,3 +11,4 @@ def make_ehr_eicu(source: Source) -> Benchmark:
 
 
 BENCHMARKS = {"ehr_eicu": make_ehr_eicu}
+ABOUT = {"ehr_eicu": about_ehr(load_schema("eicu"))}

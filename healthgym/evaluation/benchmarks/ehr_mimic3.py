@@ -1,7 +1,7 @@
 """Questions to the tables of MIMIC-III: the user's own credentialed files, or the open demo."""
 
 from healthgym.evaluation.benchmark import Benchmark, Source
-from healthgym.evaluation.ehr.benchmark import make_ehr
+from healthgym.evaluation.ehr.benchmark import about_ehr, make_ehr
 from healthgym.evaluation.ehr.schema import load_schema
 
 
@@ -11,3 +11,4 @@ def make_ehr_mimic3(source: Source) -> Benchmark:
 
 
 BENCHMARKS = {"ehr_mimic3": make_ehr_mimic3}
+ABOUT = {"ehr_mimic3": about_ehr(load_schema("mimic3"))}

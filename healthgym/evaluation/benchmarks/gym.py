@@ -1,7 +1,7 @@
 """The gym's own frozen tasks: an episode each, success from the state the chart was left in."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from hashlib import sha256
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from healthgym.envs.episode import Episode
 from healthgym.envs.prompts import tool_schemas
 from healthgym.errors import ConfigError, GraderError, NotRegistered, nearest
+from healthgym.evaluation.about import About
 from healthgym.evaluation.benchmark import Benchmark, Floor, Keep, Mode, Settings, Source
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.episodes import counted, has_degenerated, play_attempts, replay, status_of
@@ -24,6 +25,7 @@ from healthgym.tasks.task import DIFFICULTIES
 from healthgym.world import Services
 
 OPTIONS = ("domains", "families", "difficulty", "per_family", "reward")
+REWARD = tuple(field.name for field in fields(RewardConfig))
 CODE = (".py", ".yaml", ".md", ".json")
 """Files of a domain's folder that its tools, guideline and hazards may rest on."""
 
@@ -196,14 +198,25 @@ def make_gym(source: Source) -> Benchmark:
     if difficulty not in (None, *DIFFICULTIES):
         raise ConfigError(f"gym has no difficulty {difficulty!r}.{nearest(str(difficulty), DIFFICULTIES)}")
     domains = names(options.get("domains")) or ([str(source.path)] if source.path else domain_names())
-    suite = load_suite(*domains, per_family=options.get("per_family"))
+    suite = load_suite(*domains, per_family=_mapping(options, "per_family", "{test: 20}"))
     families = names(options.get("families"))
     known = {family for domain in suite.domains.values() for family in domain.families}
     for family in families:
         if family not in known:
             raise NotRegistered.named("family", family, known)
-    reward: Mapping[str, Any] = options.get("reward") or {}
+    reward = _mapping(options, "reward", "{preset: paper}") or {}
+    for name in reward:
+        if name not in REWARD:
+            raise ConfigError(f"gym: reward has no setting {name!r}.{nearest(name, REWARD)}")
     return Gym(suite, split=split, families=families, difficulty=difficulty, reward=RewardConfig(**reward))
+
+
+def _mapping(options: Mapping[str, Any], name: str, example: str) -> Mapping[str, Any] | None:
+    """Return an option that maps names to values. Raises ConfigError for anything else."""
+    value = options.get(name)
+    if value is not None and not (isinstance(value, Mapping) and all(isinstance(key, str) for key in value)):
+        raise ConfigError(f"gym: {name} must map names to values, such as '{name}={example}', got {value!r}")
+    return value
 
 
 def names(value: Any) -> list[str]:
@@ -213,4 +226,18 @@ def names(value: Any) -> list[str]:
     return [str(one).strip() for one in (value.split(",") if isinstance(value, str) else value)]
 
 
+ABOUT_OPTIONS: Mapping[str, str] = {
+    "domains": "names or folders with commas; all when left out",
+    "families": "families of tasks, with commas",
+    "difficulty": "easy, medium or hard",
+    "per_family": "{SPLIT: N}, N tasks a family in place of the frozen counts",
+    "reward": "{preset: paper} and the like, of the score reward",
+}
 BENCHMARKS = {Gym.name: make_gym}
+ABOUT = {
+    Gym.name: About(
+        title="frozen tasks of the domains", group="Gym", modes=Gym.modes, data="included",
+        get="Nothing to get. --data takes the folder of a domain of your own.", splits=("test", "train", "val", "test_ood"),
+        options=ABOUT_OPTIONS, page="docs/evaluation.md",
+    )
+}  # fmt: skip

@@ -8,7 +8,7 @@ read at all and says nothing about their quality.
 from collections.abc import Sequence
 
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.long_form import LongFormBenchmark, LongQuestion, long_form_benchmark
+from healthgym.evaluation.long_form import LongFormBenchmark, LongQuestion, about_long_form, long_form_benchmark
 from healthgym.evaluation.records import find_file, given_path, read_table, text_of
 
 HOW = "HealthSearchQA is in the supplementary data of its paper: give --data its table of questions, as .csv or .xlsx"
@@ -31,4 +31,5 @@ def make(source: Source) -> LongFormBenchmark:
     return long_form_benchmark(source, name="health_search_qa", title=title, load=load, needs=HOW, headline="usable")
 
 
+ABOUT = {"health_search_qa": about_long_form("HealthSearchQA: answers, no score", HOW)}
 BENCHMARKS = {"health_search_qa": make}

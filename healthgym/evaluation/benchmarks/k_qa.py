@@ -15,7 +15,7 @@ from typing import Any
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import MakeBenchmark, Source
 from healthgym.evaluation.facts import Fact
-from healthgym.evaluation.long_form import LongQuestion, long_form_benchmark
+from healthgym.evaluation.long_form import LongQuestion, about_long_form, long_form_benchmark
 from healthgym.evaluation.records import Record, find_file, given_path, read_table, text_of
 
 HOW = "K-QA is public (repository Itaymanes/K-QA): give --data its questions_w_answers.jsonl"
@@ -60,6 +60,11 @@ def _maker(name: str, title: str) -> MakeBenchmark:
     )
 
 
+JUDGE = {"judge": "nli:MODEL or endpoint:URL#MODEL, reads which facts an answer states; none, and then no fact scores"}
+ABOUT = {
+    "k_qa_golden": about_long_form("K-QA: ROUGE-L, facts with a judge", HOW, options=JUDGE),
+    "k_qa_silver": about_long_form("K-QA, facts written by a model", SILVER, options=JUDGE),
+}
 BENCHMARKS = {
     "k_qa_golden": _maker("k_qa_golden", "K-QA golden"),
     "k_qa_silver": _maker("k_qa_silver", "K-QA silver (statements by a model)"),

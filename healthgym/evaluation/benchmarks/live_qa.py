@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element, ParseError, parse
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.given_options import one_of
-from healthgym.evaluation.long_form import LongFormBenchmark, LongQuestion, long_form_benchmark
+from healthgym.evaluation.long_form import LongFormBenchmark, LongQuestion, about_long_form, long_form_benchmark
 from healthgym.evaluation.records import find_file, given_path
 
 HOW = (
@@ -67,4 +67,9 @@ def make(source: Source) -> LongFormBenchmark:
     return long_form_benchmark(source, name="live_qa", title=title, load=load, needs=HOW, options=("question",))
 
 
+ABOUT = {
+    "live_qa": about_long_form(
+        "LiveQA medical (TREC 2017), ROUGE-L", HOW, options={"question": "original (default), paraphrase or summary"}
+    )
+}
 BENCHMARKS = {"live_qa": make}

@@ -8,7 +8,7 @@ aside. Rows without an answer are left out, and equal questions are one cluster.
 from collections.abc import Sequence
 
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.long_form import LongFormBenchmark, LongQuestion, long_form_benchmark
+from healthgym.evaluation.long_form import LongFormBenchmark, LongQuestion, about_long_form, long_form_benchmark
 from healthgym.evaluation.records import find_file, given_path, read_table, text_of
 
 HOW = (
@@ -40,4 +40,5 @@ def make(source: Source) -> LongFormBenchmark:
     return long_form_benchmark(source, name="medication_qa", title="MedicationQA, ROUGE-L", load=load, needs=HOW)
 
 
+ABOUT = {"medication_qa": about_long_form("MedicationQA, ROUGE-L", HOW)}
 BENCHMARKS = {"medication_qa": make}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, listing, of_source, or_hub
+from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, about, listing, of_source, or_hub
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.question_files import Record, hub_records, records_of
 from healthgym.evaluation.questions import LETTERS, is_pack, items_of, pack_question, question, refuse_columns
@@ -22,10 +22,10 @@ GET = f"dev.json of the original archive, or the data set {HUB} saved as JSON li
 def read(source: Source) -> list[Item]:
     """Return the items: the original JSON lines, the hub's rows in any file, a pack, or from the hub.
 
-    The test split carries no answers; the default is validation, which the original archive calls dev.
+    The test split carries no answers; the default is val, which the original archive calls dev and the hub validation.
     """
     if source.path is None:
-        records = hub_records(HUB, None, source.split or "validation", get=GET)
+        records = hub_records(HUB, None, source.split or "val", get=GET)
     else:
         records = records_of(source.path)
     if is_pack(records[0]):
@@ -96,4 +96,13 @@ def make(source: Source) -> MultipleChoice:
     return or_hub(made, source, HUB)
 
 
+ABOUT = {
+    "medmcqa": about(
+        "MedMCQA, Indian entrance exams",
+        GET,
+        hub=HUB,
+        splits=("val", "train"),
+        options={"cop": "number of the first option, 0 or 1, where the file does not tell"},
+    )
+}
 BENCHMARKS = {"medmcqa": make}

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, listing, of_source, or_hub
+from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, about, listing, of_source, or_hub
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.question_files import Record, hub_records, records_of
 from healthgym.evaluation.questions import LETTERS, is_pack, items_of, pack_question, question, refuse_columns
@@ -72,4 +72,5 @@ def make(source: Source) -> MultipleChoice:
     return or_hub(made, source, HUB)
 
 
+ABOUT = {"medqa": about("MedQA (USMLE), four options", GET, hub=HUB, splits=("test", "train"))}
 BENCHMARKS = {"medqa": make}

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, listing, of_source, or_hub
+from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, about, listing, of_source, or_hub
 from healthgym.evaluation.items import Item
-from healthgym.evaluation.question_files import Record, files_in, hub_records, records_of
+from healthgym.evaluation.question_files import ON_THE_HUB, Record, files_in, hub_records, records_of
 from healthgym.evaluation.questions import LETTERS, is_pack, items_of, pack_question, question, refuse_columns
 
 HUB = "cais/mmlu"
@@ -43,7 +43,11 @@ def _folder(path: Path, split: str) -> list[Record]:
     """Return the records of all six subjects, whose files lie in the folder or in a folder of their own."""
     records = []
     for subject in SUBJECTS:
-        patterns = [f"{subject}_{split}.csv", f"{subject}/{split}-*.parquet", f"{split}/{subject}_{split}.csv"]
+        patterns = [
+            f"{subject}_{split}.csv",
+            f"{subject}/{ON_THE_HUB.get(split, split)}-*.parquet",
+            f"{split}/{subject}_{split}.csv",
+        ]
         files = list(files_in(path, patterns))
         if not files:
             raise ConfigError(f"{path} has no file of the subject {subject}: expected {' or '.join(patterns)}")
@@ -106,4 +110,5 @@ def make(source: Source) -> MultipleChoice:
     return or_hub(made, source, HUB)
 
 
+ABOUT = {"mmlu_medical": about("MMLU, six medical subjects", GET, hub=HUB, splits=("test", "val", "dev"))}
 BENCHMARKS = {"mmlu_medical": make}

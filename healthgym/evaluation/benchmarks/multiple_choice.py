@@ -7,12 +7,14 @@ from functools import lru_cache, partial
 from typing import Any, Literal, get_args
 
 from healthgym.errors import ConfigError, nearest
+from healthgym.evaluation.about import About
 from healthgym.evaluation.asking import Ask, Reply, ask
 from healthgym.evaluation.benchmark import Floor, Keep, Mode, Settings, Source
 from healthgym.evaluation.benchmarks.question_episodes import OPTIONS as EPISODE_OPTIONS
 from healthgym.evaluation.benchmarks.question_episodes import measure_as_episodes, rescore_episode, searched
 from healthgym.evaluation.candidate import Candidate, Options, OptionScores
 from healthgym.evaluation.choice_scores import Content, floors, is_listed, scored
+from healthgym.evaluation.given_options import yes_or_no
 from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.rows import LOST, Row
 from healthgym.world import Services
@@ -24,6 +26,15 @@ Measure = Callable[[Sequence[Attempt], Candidate, Settings, Services | None, Kee
 BLOCK = 512
 """Attempts whose likelihoods are asked for together: enough to batch by length, and rows come in the order of the items."""
 OPTIONS = ("reading", "option_text", "blind")
+ABOUT_OPTIONS: Mapping[str, str] = {
+    "reading": "text mode: likelihood (default), generate or both",
+    "option_text": "text mode: also the likelihood of the options' whole texts (default yes)",
+    "blind": "text mode: also the likelihood without the question, and without the options, as floors (default no)",
+    "kb": "agentic mode: builtin searches the passages that come along; otherwise give --index",
+    "tools": "agentic mode: names of the tools to offer, with commas",
+    "tools_of": "agentic mode: domain whose tools are offered (default medical_qa)",
+    "audited": "agentic mode: keep passages that hold a question from the search (default yes)",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,7 +59,9 @@ class Readings:
         if reading not in get_args(Reading):
             raise ConfigError(f"reading={reading!r} is none of {', '.join(get_args(Reading))}")
         return cls(
-            reading=reading, option_text=_flag(options, "option_text", True), blind=_flag(options, "blind", False)
+            reading=reading,
+            option_text=yes_or_no(options, "option_text", True),
+            blind=yes_or_no(options, "blind", False),
         )
 
 
@@ -275,15 +288,25 @@ def of_source(
     )  # fmt: skip
 
 
+def about(
+    title: str, get: str, *, hub: str | None, splits: Sequence[str] = (), options: Mapping[str, str] | None = None
+) -> About:
+    """Return what the list says of a benchmark of multiple choice.
+
+    Args:
+        title: What it asks.
+        get: How to get the file.
+        hub: Name of the data set that is loaded where no file is given; None where there is none.
+        splits: Its splits, the default first.
+        options: Options beside those of every benchmark of multiple choice.
+    """
+    return About(
+        title=title, group="Multiple choice", modes=("text", "agentic"), data="--data" if hub is None else "hub",
+        get=get if hub is None else f"Loaded from the hub ({hub}), or give --data: {get}.", splits=tuple(splits),
+        options={**ABOUT_OPTIONS, **(options or {})}, page="docs/multiple-choice.md, docs/agentic-questions.md",
+    )  # fmt: skip
+
+
 def or_hub(made: MultipleChoice, source: Source, hub: str) -> MultipleChoice:
     """Return the benchmark, saying that its items come from a data set of the hub where no path is given."""
     return made if source.path is not None else replace(made, data=f"from the hub ({hub}), or with --data")
-
-
-def _flag(options: Mapping[str, Any], name: str, default: bool) -> bool:
-    value = options.get(name, default)
-    if isinstance(value, str) and value.lower() in ("true", "false"):
-        value = value.lower() == "true"
-    if not isinstance(value, bool):
-        raise ConfigError(f"{name}={value!r} must be true or false")
-    return value

@@ -4,13 +4,14 @@ from pathlib import Path
 
 from healthgym.errors import ConfigError, nearest
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, listing, of_source
+from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, about, listing, of_source
 from healthgym.evaluation.choice_scores import is_listed
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.question_files import Record, records_of
 from healthgym.evaluation.questions import DECISIONS, items_of, question
 
 COLUMNS = ("id", "question", "options", "answer", "context", "subset")
+GET = f"Give your questions with --data FILE.jsonl: an object a line with {', '.join(COLUMNS)}"
 
 
 def read(source: Source) -> list[Item]:
@@ -24,7 +25,7 @@ def read(source: Source) -> list[Item]:
 
 def _path(source: Source) -> Path:
     if source.path is None:
-        raise ConfigError(f"Give your questions with --data FILE.jsonl: an object a line with {', '.join(COLUMNS)}")
+        raise ConfigError(GET)
     return source.path
 
 
@@ -55,4 +56,5 @@ def make(source: Source) -> MultipleChoice:
     return of_source(source, name="my_questions", title="Own questions", read=read, prompt=prompt)
 
 
+ABOUT = {"my_questions": about("questions of your own", f"{GET}.", hub=None)}
 BENCHMARKS = {"my_questions": make}

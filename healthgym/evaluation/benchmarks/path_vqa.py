@@ -13,7 +13,7 @@ from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.records import Record, text_of
 from healthgym.evaluation.text_overlap import words
-from healthgym.evaluation.visual import closed_and_open
+from healthgym.evaluation.visual import about_closed_and_open, closed_and_open
 from healthgym.evaluation.visual_data import (
     VisualQuestion,
     image_folders,
@@ -28,7 +28,7 @@ HOW = (
     "PathVQA is public: give --data the unpacked folder with qas and images, or leave --data out for "
     "flaviagiammarino/path-vqa from the hub"
 )
-SPLITS = ("test", "val", "validation", "train")
+SPLITS = ("test", "val", "train")
 
 
 def load(source: Source) -> Sequence[VisualQuestion]:
@@ -36,7 +36,7 @@ def load(source: Source) -> Sequence[VisualQuestion]:
     split = source.split or "test"
     if split not in SPLITS:
         raise ConfigError(f"PathVQA has the splits {', '.join(SPLITS)}, got {split!r}")
-    short, long = ("val", "validation") if split.startswith("val") else (split, split)
+    short, long = ("val", "validation") if split == "val" else (split, split)
     names = [f"{short}_{kind}.{suffix}" for kind in ("qa", "vqa") for suffix in ("pkl", "json")]
     table = table_of(source, *names, hub="flaviagiammarino/path-vqa", split=long, how=HOW)
     question, answer = table.column("question", "sent"), table.column("answer", "label")
@@ -65,4 +65,5 @@ def _answer(record: Record, column: str) -> str:
     return text_of(record, column)
 
 
+ABOUT = about_closed_and_open("path_vqa", "PathVQA", HOW, hub=True, splits=SPLITS)
 BENCHMARKS = closed_and_open("path_vqa", "PathVQA", load)

@@ -13,7 +13,7 @@ from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.records import Record, text_of
 from healthgym.evaluation.text_overlap import words
-from healthgym.evaluation.visual import VisualBenchmark, visual_benchmark
+from healthgym.evaluation.visual import VisualBenchmark, about_visual, visual_benchmark
 from healthgym.evaluation.visual_data import VisualQuestion, image_folders, image_in, table_of
 
 HOW = "PMC-VQA is public (hub dataset RadGenome/PMC-VQA): give --data the folder with test_clean.csv and the unpacked images"
@@ -70,4 +70,5 @@ def make(source: Source) -> VisualBenchmark:
     return visual_benchmark(source, name="pmc_vqa", title=title, load=load, needs=HOW, kinds=("letter",))
 
 
+ABOUT = {"pmc_vqa": about_visual("PMC-VQA: multiple choice, accuracy", HOW, hub=False, splits=("test", "train"))}
 BENCHMARKS = {"pmc_vqa": make}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
-from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, of_source, or_hub
+from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, about, of_source, or_hub
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.question_files import Record, hub_records, records_of
 from healthgym.evaluation.questions import DECISIONS, is_pack, items_of, pack_question, question, refuse_columns
@@ -93,4 +93,13 @@ def make(source: Source) -> MultipleChoice:
     return or_hub(made, source, HUB)
 
 
+ABOUT = {
+    "pubmedqa": about(
+        "PubMedQA, yes, no or maybe",
+        GET,
+        hub=HUB,
+        splits=("test", "all"),
+        options={"truth": "file that lists the test rows, where it does not lie beside the questions"},
+    )
+}
 BENCHMARKS = {"pubmedqa": make}

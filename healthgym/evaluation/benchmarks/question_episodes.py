@@ -10,6 +10,7 @@ from healthgym.evaluation.benchmark import Keep, Settings
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.clean_search import clean_search
 from healthgym.evaluation.episodes import counted, play_attempts, status_of
+from healthgym.evaluation.given_options import yes_or_no
 from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.question_domain import BUDGET, LENDER, NAME, SUBMIT, offered, question_domain, tools_digest
 from healthgym.evaluation.rows import Row
@@ -106,7 +107,9 @@ def measure_as_episodes(
     chosen = settings.options.get("tools")
     names = [name.strip() for name in chosen.split(",")] if isinstance(chosen, str) else chosen
     items = list({attempt.item.id: attempt.item for attempt in attempts}.values()) if read is None else read()
-    search, record = clean_search(_knowledge_base(services, settings), items, audited=_is_audited(settings))
+    search, record = clean_search(
+        _knowledge_base(services, settings), items, audited=yes_or_no(settings.options, "audited", True)
+    )
     shared = replace(services or Services(), retriever=search)
 
     running: dict[int, Episode] = {}
@@ -202,12 +205,3 @@ def _knowledge_base(services: Services | None, settings: Settings) -> Any:
         "Questions played with tools search a knowledge base, and none was given. Give --index DIR (healthgym kb build makes "
         "one), or --set kb=builtin for the few passages that come with healthgym."
     )
-
-
-def _is_audited(settings: Settings) -> bool:
-    answer = settings.options.get("audited", True)
-    words = {"yes": True, "no": False, "true": True, "false": False}
-    known = answer if isinstance(answer, bool) else words.get(str(answer).lower())
-    if known is None:
-        raise ConfigError(f"audited must be yes or no, got {answer!r}")
-    return known

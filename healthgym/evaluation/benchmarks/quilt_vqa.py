@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.records import text_of
-from healthgym.evaluation.visual import closed_and_open
+from healthgym.evaluation.visual import about_closed_and_open, closed_and_open
 from healthgym.evaluation.visual_data import (
     VisualQuestion,
     is_packed,
@@ -25,10 +25,13 @@ HOW = (
     "give --data a folder with its parquet files"
 )
 
+ON_THE_HUB = "train"
+"""What the dataset calls its one split, which is for evaluation."""
+
 
 def load(source: Source) -> Sequence[VisualQuestion]:
     """Return the questions."""
-    table = table_of(source, "quilt*.parquet", hub="wisdomik/Quilt_VQA", split=source.split or "train", how=HOW)
+    table = table_of(source, "quilt*.parquet", hub="wisdomik/Quilt_VQA", split=ON_THE_HUB, how=HOW)
     question, answer = table.column("question"), table.column("answer")
     kind, image = table.column("answer_type"), table.column("image")
     if not is_packed(table):
@@ -42,4 +45,5 @@ def load(source: Source) -> Sequence[VisualQuestion]:
     ])  # fmt: skip
 
 
+ABOUT = about_closed_and_open("quilt_vqa", "Quilt-VQA", HOW, hub=True, splits=("test",))
 BENCHMARKS = closed_and_open("quilt_vqa", "Quilt-VQA", load)

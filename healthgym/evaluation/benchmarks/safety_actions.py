@@ -9,6 +9,7 @@ from typing import Any
 from healthgym.envs.episode import Episode
 from healthgym.errors import ConfigError, GraderError
 from healthgym.evaluation.benchmark import Benchmark, Floor, Keep, Mode, Settings, Source
+from healthgym.evaluation.benchmarks.gym import ABOUT as GYM_ABOUT
 from healthgym.evaluation.benchmarks.gym import Gym, make_gym
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.episodes import counted, play_attempts, replay
@@ -164,3 +165,8 @@ def make_safety_actions(source: Source) -> Benchmark:
 
 
 BENCHMARKS = {SafetyActions.name: make_safety_actions}
+ABOUT = {
+    SafetyActions.name: replace(
+        GYM_ABOUT["gym"], title="harm done in the gym's episodes", group="Safety", page="docs/safety.md"
+    )
+}

@@ -7,6 +7,7 @@ from typing import Any
 
 from healthgym.diagnostics.text import is_degenerate
 from healthgym.errors import ConfigError, nearest
+from healthgym.evaluation.about import About
 from healthgym.evaluation.asking import Ask, Reply, ask
 from healthgym.evaluation.benchmark import Benchmark, Floor, Keep, Mode, Settings, Source
 from healthgym.evaluation.candidate import Candidate
@@ -43,6 +44,7 @@ class SafetyPrompts:
     name = "safety_prompts"
     title = "Red-team prompts: harmful compliance and over-refusal"
     modes: tuple[Mode, ...] = ("text",)
+    data = "20 + 20 prompts of its own; others by --data"
 
     def __init__(self, items: Sequence[Item], refuses: Refuses = by_rules, judge: str = "rules-1") -> None:
         self._items, self.refuses, self.scorer = list(items), refuses, f"refusal-{judge}"
@@ -141,3 +143,11 @@ def load_judge(name: str) -> Refuses:
 
 
 BENCHMARKS = {SafetyPrompts.name: make_safety_prompts}
+ABOUT = {
+    SafetyPrompts.name: About(
+        title="prompts to refuse, others to answer", group="Safety", modes=SafetyPrompts.modes, data="included",
+        get="Forty prompts come along. --data takes MedSafetyBench, XSTest or prompts of your own.",
+        options={"judge": "package.module:function that says whether a reply refuses; rules when left out"},
+        page="docs/safety.md",
+    )
+}  # fmt: skip

@@ -11,7 +11,7 @@ from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.given_options import one_of
 from healthgym.evaluation.records import text_of
-from healthgym.evaluation.visual import closed_and_open
+from healthgym.evaluation.visual import about_closed_and_open, closed_and_open
 from healthgym.evaluation.visual_data import (
     VisualQuestion,
     image_folders,
@@ -22,7 +22,7 @@ from healthgym.evaluation.visual_data import (
 )
 
 HOW = "SLAKE 1.0 is public (hub dataset BoKelvin/SLAKE): give --data the folder with test.json and the unpacked imgs"
-SPLITS = {"test": "test.json", "validation": "validat*.json", "train": "train.json"}
+SPLITS = {"test": "test.json", "val": "validat*.json", "train": "train.json"}
 LANGUAGES = ("en", "zh", "all")
 
 
@@ -50,4 +50,6 @@ def load(source: Source) -> Sequence[VisualQuestion]:
     ])  # fmt: skip
 
 
+LANG = {"lang": "language of the questions: en (default), zh or all"}
+ABOUT = about_closed_and_open("slake", "SLAKE", HOW, hub=False, splits=tuple(SPLITS), options=LANG)
 BENCHMARKS = closed_and_open("slake", "SLAKE", load, needs=HOW, options=("lang",))

@@ -12,14 +12,14 @@ from pathlib import Path
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.records import find_file, given_path
-from healthgym.evaluation.visual import VisualBenchmark, visual_benchmark
+from healthgym.evaluation.visual import VisualBenchmark, about_visual, visual_benchmark
 from healthgym.evaluation.visual_data import ImageFile, VisualQuestion
 
 HOW = (
     "VQA-Med 2021 is public (repository abachaa/VQA-Med-2021): give --data the unpacked folder of the test set with ground "
     "truth, or one file of image|question|answer lines"
 )
-SPLITS = {"test": "*TestSet-Questions*.txt", "validation": "*Task1*ValidationSet*.txt"}
+SPLITS = {"test": "*TestSet-Questions*.txt", "val": "*Task1*ValidationSet*.txt"}
 ANSWERS = ("*TestSet-ReferenceAnswers*.txt", "*GroundTruth*.txt", "*Answers*.txt")
 IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png")
 
@@ -83,4 +83,5 @@ def make(source: Source) -> VisualBenchmark:
     )  # fmt: skip
 
 
+ABOUT = {"vqa_med_2021": about_visual("VQA-Med 2021: open, exact match", HOW, hub=False, splits=tuple(SPLITS))}
 BENCHMARKS = {"vqa_med_2021": make}

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.records import text_of
-from healthgym.evaluation.visual import closed_and_open
+from healthgym.evaluation.visual import about_closed_and_open, closed_and_open
 from healthgym.evaluation.visual_data import (
     VisualQuestion,
     closed_answer,
@@ -66,4 +66,5 @@ def load(source: Source) -> Sequence[VisualQuestion]:
     ])  # fmt: skip
 
 
+ABOUT = about_closed_and_open("vqa_rad", "VQA-RAD", HOW, hub=True, splits=SPLITS)
 BENCHMARKS = closed_and_open("vqa_rad", "VQA-RAD", load)

@@ -10,10 +10,12 @@ from typing import Any
 from healthgym.envs.episode import Episode
 from healthgym.envs.prompts import tool_schemas
 from healthgym.errors import ConfigError, nearest
+from healthgym.evaluation.about import About
 from healthgym.evaluation.benchmark import Floor, Keep, Mode, Settings, Source
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.ehr.answers import NOT_MEASURED, SCORER, as_text, grade_submission
 from healthgym.evaluation.ehr.build import PER_TEMPLATE, Built, build_items
+from healthgym.evaluation.ehr.cohort import SPLITS
 from healthgym.evaluation.ehr.episodes import case_of, domain_of
 from healthgym.evaluation.ehr.policies import habit_score, habits
 from healthgym.evaluation.ehr.schema import FOLDER, Schema
@@ -26,8 +28,10 @@ from healthgym.rollout.collect import Job
 from healthgym.rollout.trajectory import Trajectory
 from healthgym.world import Services
 
-OPTIONS = {"patients": MAX_PATIENTS, "per_template": PER_TEMPLATE, "seed": 0}
+OPTIONS = {"patients": MAX_PATIENTS, "per_template": PER_TEMPLATE, "draw_seed": 0}
 """Options with their defaults: most patients drawn, most items a template, seed of the draw."""
+ALL = "all"
+"""Split that holds every patient, the default."""
 
 
 class EhrBenchmark:
@@ -189,11 +193,26 @@ def make_ehr(schema: Schema, source: Source) -> EhrBenchmark:
         if option not in OPTIONS:
             raise ConfigError(f"{name} has no option {option!r}.{nearest(option, OPTIONS)}")
     values = {option: _whole(name, option, source.options.get(option, default)) for option, default in OPTIONS.items()}
-    return EhrBenchmark(schema, source.path.expanduser().resolve(), split=source.split, **values)
+    seed, split = values.pop("draw_seed"), None if source.split == ALL else source.split
+    return EhrBenchmark(schema, source.path.expanduser().resolve(), split=split, seed=seed, **values)
+
+
+def about_ehr(schema: Schema) -> About:
+    """Return what the list says of the benchmark over one database."""
+    return About(
+        title=f"questions to {schema.title} tables", group="Records", modes=EhrBenchmark.modes, data="--data",
+        get=schema.how_to_get.strip(), splits=(ALL, *SPLITS),
+        options={
+            "patients": f"most patients drawn (default {MAX_PATIENTS})",
+            "per_template": f"most items of a template (default {PER_TEMPLATE})",
+            "draw_seed": "of the draw of patients, windows and items (default 0)",
+        },
+        page="docs/ehr-benchmarks.md",
+    )  # fmt: skip
 
 
 def _whole(name: str, option: str, value: Any) -> int:
-    least = 0 if option == "seed" else 1
+    least = 0 if option == "draw_seed" else 1
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise ConfigError(f"{name}: {option} must be a whole number of at least {least}, got {value!r}")
     return value

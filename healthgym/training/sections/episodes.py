@@ -42,11 +42,15 @@ class Env(Section):
     """Folder of a passage index for the look-up tools; None gives them the services the run was started with."""
     exclude: str | None = None
     """File of passage ids that this index never returns, as `healthgym kb audit` writes it."""
+    encoder: str | None = None
+    """The index's encoder, when the name in it does not find it here, or its model in other arithmetic."""
 
     @model_validator(mode="after")
-    def _exclude_needs_an_index(self) -> "Env":
+    def _both_need_an_index(self) -> "Env":
         if self.exclude is not None and self.index is None:
             raise ValueError("env.exclude lists passages of the index in env.index; give that folder too")
+        if self.encoder is not None and self.index is None:
+            raise ValueError("env.encoder is that of the index in env.index; give that folder too")
         return self
 
 
