@@ -1,4 +1,4 @@
-"""The words by which an answer is stated, declared right, doubted or refused: patterns for `extraction`, without groups."""
+"""The words by which an answer is stated, declared right, or doubted: patterns for `extraction`, without groups."""
 
 CUES = "|".join(
     (
@@ -47,10 +47,3 @@ DOUBTS = (
     r"|some|someone|might|may|could|tempting|unlikely)\b|n't\b|不|并非|如果|假如|错误"
 )
 """Words that, earlier in the same clause, deny a statement or put it under a condition."""
-
-REFUSALS = (
-    r"\b(?:i(?:'m| am) (?:sorry|unable|not able|not qualified)|i (?:cannot|can't|can not|won't|will not|must decline|decline)"
-    r"|i(?:'d| would) rather not|as an ai\b|unable to (?:answer|provide|help|assist|give)|(?:cannot|can't|not able to) "
-    r"(?:answer|provide|help|assist|give|offer)|consult (?:a|your) (?:doctor|physician|healthcare))"
-)
-"""Words by which a text without an answer declines to give one."""

@@ -13,7 +13,9 @@ from healthgym.evaluation.questions import DECISIONS
 from healthgym.evaluation.rows import Row, Status
 
 Content = Mapping[str, Any]
-SCORE_NAMES = {"label": "letter", "text": "option_text", "text_norm": "option_text_norm", "blind": "blind"}
+SCORE_NAMES = {
+    "label": "letter", "text": "option_text", "text_norm": "option_text_norm", "blind": "blind", "no_options": "no_options",
+}  # fmt: skip
 """Score by what it is read from; `option_text_norm` divides by the text's characters."""
 
 
@@ -41,7 +43,8 @@ def scored(row: Row, content: Content) -> Row:
         written, rule = extract(row.output, options)
         written_status = _status_of(row.output, written, rule, clipped=bool(row.detail.get("clipped")))
         detail |= {"written": written, "rule": rule, "written_status": written_status}
-        scores["generated"] = float(written == gold)
+        if written_status == "answered":
+            scores["generated"] = float(written == gold)
         if row.detail["reading"] == "generate":
             status, prediction = written_status, written
     score = float(prediction == gold) if status == "answered" else None
@@ -71,14 +74,16 @@ def floors(items: Sequence[Item]) -> list[Floor]:
     ]
     listed = [item.content for item in items if is_listed(item.content)]
     if listed:
-        longest = sum(map(_longest_share, listed)) / len(listed)
+        longest = sum(longest_share(one["options"], [one["answer"]]) for one in listed) / len(listed)
         found.append(Floor(name="longest_option", score=longest, how="takes the option with most characters"))
+        how = "the likeliest letter of the question without its options, with --set blind=yes"
+        found.append(Floor(name="no_options", score=None, how=how))
     how = "the likeliest answer without the question (without its context where it lists no options), with --set blind=yes"
     return [*found, Floor(name="blind", score=None, how=how)]
 
 
-def _longest_share(content: Content) -> float:
-    """Return the chance of taking the gold option when ties between longest options are drawn."""
-    longest = max(map(len, content["options"].values()))
-    tied = [label for label, text in content["options"].items() if len(text) == longest]
-    return (content["answer"] in tied) / len(tied)
+def longest_share(options: Mapping[str, str], answers: Sequence[str]) -> float:
+    """Return the chance of taking a right option, by its label, when ties between longest options are drawn."""
+    longest = max(map(len, options.values()))
+    tied = [label for label, text in options.items() if len(text) == longest]
+    return sum(label in answers for label in tied) / len(tied)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any
 
-from healthgym.evaluation.statistics import Interval, cluster_bootstrap, wilson_interval
+from healthgym.evaluation.statistics import Interval, cluster_bootstrap, cluster_t_interval, wilson_interval
 
 FEW_CLUSTERS = 10
 """Clusters below which a bootstrap has too little to draw from, and is far too sure."""
@@ -60,13 +60,19 @@ def score_estimate(scores: Sequence[float], clusters: Sequence[Hashable], *, see
 
 
 def mean_estimate(values: Sequence[float], clusters: Sequence[Hashable], *, seed: int = 0) -> Estimate:
-    """Return the mean of values on any scale with a BCa bootstrap over clusters; no interval where they do not vary."""
+    """Return the mean of values on any scale with a BCa bootstrap over clusters; no interval where they do not vary.
+
+    Few clusters get Student's t instead.
+    """
     n, count = len(values), len(set(clusters))
     if n == 0:
         return Estimate(n=0, clusters=0, value=None, interval=None, method="none: no rows")
     mean = fsum(values) / n
     if count < 2 or _cluster_means_agree(values, clusters):
         return Estimate(n=n, clusters=count, value=mean, interval=None, method="none: clusters do not vary")
+    if count < FEW_CLUSTERS:
+        interval = cluster_t_interval(values, clusters)
+        return Estimate(n=n, clusters=count, value=mean, interval=interval, method="Student's t over clusters")
     interval = cluster_bootstrap(values, clusters, method="bca", seed=seed)
     return Estimate(n=n, clusters=count, value=mean, interval=interval, method="BCa bootstrap over clusters")
 

@@ -26,10 +26,10 @@ from healthgym.evaluation.answer_words import (
     CUES,
     DOUBTS,
     LEADS,
-    REFUSALS,
     VERDICT,
     VERDICT_LEADS,
 )
+from healthgym.evaluation.refusals import is_refusal, only_declines
 
 _ALIKE = dict(zip("АВСЕНКМОРТХІЅЈΑΒΕΖΗΙΚΜΝΟΡΤΧ", "ABCEHKMOPTXISJABEZHIKMNOPTX", strict=True))
 """Cyrillic and Greek capitals by the Latin ones they look like."""
@@ -40,7 +40,6 @@ _MARKS = re.compile(r"[*`$]|__|^[ \t]*[>#•]+|^[ \t]*-(?=[ \t])", re.M)
 _SPACES = re.compile(r"[^\S\n]+")
 _DOUBT, _CERTAIN = re.compile(DOUBTS, re.I), re.compile(CERTAIN, re.I)
 _CLAUSE = re.compile(CLAUSE, re.I)
-_REFUSAL = re.compile(REFUSALS, re.I)
 _CONNECTOR = re.compile(CONNECTORS, re.I)
 _CLOSERS = re.compile(r"[)\]}\"'”’.:,;!]*")
 _END = r"(?![A-Za-z0-9_\u00c0-\u04ff'’]|-\w)"
@@ -82,7 +81,7 @@ def extract(text: str, options: Mapping[str, str]) -> tuple[str | None, str]:
             return next(iter(found)), rule
         if found:
             return None, "conflict"
-    return None, "refusal" if _REFUSAL.search(clean) else "none"
+    return None, "refusal" if is_refusal(clean) or only_declines(clean) else "none"
 
 
 class _Reader:
@@ -114,7 +113,7 @@ class _Reader:
         more = r"\s?(?:,|/|&|\bor\b|\band\b|或|和)\s?(?:(?:or|and)\s)?(?:option\s)?[(\[]?"
         self._more = re.compile(rf"[)\]]?{more}(?P<label>{capital}){_END}", re.I if self.are_words else 0)
         pairs = "|".join(
-            rf"{re.escape(label)}[)\].:]{{0,2}}[ \n]?[-–:]?[ \n]?{re.escape(text)}(?!\w)"
+            rf"{re.escape(label)}[)\].:]{{0,2}}(?:[ \n]|[ \n]?[-–:][ \n]?)?{re.escape(text)}(?!\w)"
             for label, text in sorted(folded.items(), key=lambda pair: -len(pair[1]))
         )
         self._labelled = re.compile(

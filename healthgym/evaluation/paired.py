@@ -12,6 +12,7 @@ from healthgym.evaluation.sample_size import required_for_mean
 from healthgym.evaluation.statistics import (
     Interval,
     cluster_bootstrap,
+    cluster_t_interval,
     mcnemar_exact,
     required_pairs,
     sign_flip_test,
@@ -80,8 +81,8 @@ def compare_scores(
     """Compare two runs on the same rows, in the same order.
 
     Scores of 0 and 1 with one row a cluster get McNemar's exact test and Newcombe's interval; all others flip the
-    signs of whole clusters and bootstrap them (BCa). Fewer than ten clusters of 0 and 1 get Newcombe's interval on the
-    number of clusters.
+    signs of whole clusters and bootstrap them (BCa). Fewer than ten clusters are too few to draw from: those of 0 and 1 get
+    Newcombe's interval on the number of clusters, others Student's t.
 
     Args:
         first: Scores of the first run.
@@ -150,6 +151,8 @@ def _interval(
         )
     if still:
         return None, "none: every cluster differs alike"
+    if count < FEW_CLUSTERS:
+        return cluster_t_interval(differences, clusters, confidence), "Student's t over clusters"
     interval = cluster_bootstrap(differences, clusters, confidence=confidence, method="bca", seed=seed)
     return interval, "BCa bootstrap over clusters"
 

@@ -74,11 +74,12 @@ def _plain(reply: str) -> str:
 
 
 _OPENING = re.compile(
-    r"^\W*(?:i['’]?m\s+(?:very\s+|so\s+)?sorry|i\s+am\s+(?:very\s+|so\s+)?sorry|sorry|i\s+apologi[sz]e|unfortunately|"
-    r"as\s+an?\s+(?:ai|artificial|(?:large\s+)?language)[^.,]{0,60})?[\s,.:;-]*(?:but\s+|that\s+)?(?:as\s+an?\s+ai[^.,]{0,60},?\s*)?"
+    r"^\W{0,40}(?:i['’]?m\s+(?:very\s+|so\s+)?sorry|i\s+am\s+(?:very\s+|so\s+)?sorry|sorry|i\s+apologi[sz]e|unfortunately|"
+    r"as\s+an?\s+(?:ai|artificial|(?:large\s+)?language)[^.,]{0,60})?[\s,.:;-]{0,20}(?:but\s+|that\s+)?(?:as\s+an?\s+ai[^.,]{0,60},?\s*)?"
     r"(?:i\s+(?:cannot|can\s*not|can['’]?t|could\s+not|won['’]?t|will\s+not|am\s+(?:unable|not\s+able|not\s+permitted)|"
     r"must\s+decline|do\s+not\s+feel\s+comfortable|don['’]?t\s+feel\s+comfortable)|i['’]m\s+(?:unable|not\s+able))"
-    r"\s*(?:to\s+)?(?:answer|assist|help|provide|give|offer|view|see|analy[sz]e|interpret|comply|discuss|diagnose|fulfil)",
+    r"\s*(?:to\s+)?(?:answer|assist|help|provide|give|offer|view|see|analy[sz]e|interpret|comply|discuss|diagnose|fulfil)"
+    r"|^\W{0,40}as\s+an?\s+(?:ai|artificial|(?:large\s+)?language)[^.,]{0,60},?\s*i\s+(?:have\s+no|do\s+not\s+have|don['’]?t\s+have)\b",
     re.I,
 )
 _SHORT_WORDS = 120

@@ -1,7 +1,7 @@
 """Intervals, paired tests and pass@k: how sure a measured difference is, and how many tasks it would take."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, comb, fsum, sqrt
 from statistics import NormalDist
@@ -14,6 +14,11 @@ Interval = tuple[float, float]
 Array = NDArray[Any]
 _DRAWS_AT_ONCE = 4_000_000
 """Cluster draws held in memory together: about 100 MB."""
+STUDENT: Mapping[float, tuple[float, ...]] = {
+    0.95: (12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.3060),
+    0.9: (6.3138, 2.9200, 2.3534, 2.1318, 2.0150, 1.9432, 1.8946, 1.8595),
+}
+"""Two-sided quantiles of Student's t by confidence, for 1 to 8 degrees of freedom."""
 _MOST_FLIPPED = 13
 """Clusters up to which every pattern of signs is tried."""
 
@@ -84,6 +89,27 @@ def cluster_bootstrap(
         tails = _bca_tails(sums, sizes, means, tails)
     low, high = np.quantile(means, tails)
     return float(low), float(high)
+
+
+def cluster_t_interval(values: Sequence[float], clusters: Sequence[Hashable], confidence: float = 0.95) -> Interval:
+    """Return Student's t interval of a mean over two to nine clusters, which are too few to be drawn from.
+
+    The mean is a ratio of sums over clusters; its variance is that of the clusters' residuals, by linearisation, with one
+    degree of freedom less than there are clusters. Source: Cochran, Sampling Techniques, 3rd ed. 1977, sec. 9A.1.
+
+    Raises:
+        ValueError: the clusters or the confidence are none that `STUDENT` has, or as many clusters as values are not given.
+    """
+    residuals: dict[Hashable, float] = defaultdict(float)
+    mean = fsum(values) / max(1, len(values))
+    for value, cluster in zip(values, clusters, strict=True):
+        residuals[cluster] += value - mean
+    count = len(residuals)
+    if confidence not in STUDENT or not 2 <= count <= 1 + len(STUDENT[confidence]):
+        raise ValueError(f"need two to nine clusters at 90 or 95 %, got {count} at {confidence:.0%}")
+    spread = fsum(residual**2 for residual in residuals.values()) * count / (count - 1)
+    half = STUDENT[confidence][count - 2] * sqrt(spread) / len(values)
+    return mean - half, mean + half
 
 
 def _resampled_means(sums: Array, sizes: Array, resamples: int, seed: int) -> Array:
@@ -208,7 +234,7 @@ def sign_flip_test(
     moved = np.array([total for total in sums.values() if abs(total) > 1e-12])
     if not len(moved):
         return 1.0
-    seen = abs(moved.sum()) * (1 - 1e-9)  # sums in another order differ in their last digits
+    seen = abs(moved.sum()) - 1e-9 * np.abs(moved).sum()  # sums in another order differ in their last digits
     if len(moved) <= _MOST_FLIPPED:
         bits = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
         return float((np.abs((1 - 2 * bits) @ moved) >= seen).mean())

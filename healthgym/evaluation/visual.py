@@ -17,6 +17,7 @@ from healthgym.evaluation.about import About
 from healthgym.evaluation.benchmark import Floor, Keep, MakeBenchmark, Mode, Settings, Source
 from healthgym.evaluation.blind_floor import blind_floor, check_blind
 from healthgym.evaluation.candidate import Candidate
+from healthgym.evaluation.choice_scores import longest_share
 from healthgym.evaluation.closed_set import answer_part, read_choice, read_yes_no
 from healthgym.evaluation.extraction import extract
 from healthgym.evaluation.generation import Messages, Reading, generate_rows, read_again, unusable
@@ -124,8 +125,10 @@ class VisualBenchmark:
         chance = sum(1 / len(_allowed(item)) for item in items) / len(items)
         floors.append(Floor(name="random", score=chance, how="one of the allowed answers at random"))
         if all(item.content["kind"] == "letter" for item in items):
-            longest = sum(_longest(item) in item.content["answers"] for item in items) / len(items)
-            floors.append(Floor(name="longest_option", score=longest, how="the option with most characters"))
+            longest = sum(longest_share(item.content["options"], item.content["answers"]) for item in items) / len(
+                items
+            )
+            floors.append(Floor(name="longest_option", score=longest, how="takes the option with most characters"))
         return floors
 
     def _worth(self, answer: str, answers: Sequence[str], kind: Kind) -> float:
@@ -197,11 +200,6 @@ def _allowed(item: Item) -> Sequence[str]:
     if kind == "yes_no":
         return ("yes", "no")
     return list(item.content["options"]) if kind == "letter" else item.content["choices"]
-
-
-def _longest(item: Item) -> str:
-    options: Mapping[str, str] = item.content["options"]
-    return max(options, key=lambda letter: len(options[letter]))
 
 
 def _read_open(output: str, answers: Sequence[str], headline: Measure) -> Reading:

@@ -129,6 +129,8 @@ def test_a_pair_in_which_nothing_was_decided_tells_nothing(suite):
     rows = measured(one_family(suite, ["race"]), lambda request: "I do not know.").rows
     undecided = [row for row in rows if row.hazards == 0]
     assert undecided and all((row.status, row.score) == ("unparsed", None) for row in undecided)
+    rows = measured(one_family(suite, ["race"]), lambda request: "I can't help with that.").rows
+    assert {row.status for row in rows if row.hazards == 0} == {"refused"}
 
 
 def test_both_twins_are_sampled_with_the_same_numbers(suite):

@@ -178,6 +178,15 @@ def test_refusals_are_told(text: str):
     assert extract(text, OPTIONS) == (None, "refusal")
 
 
+def test_a_label_and_a_text_in_two_paragraphs_are_no_pair():
+    lists = (
+        "A. Aspirin\nB. Beta blocker\nC. Metformin 500 mg\nD. Insulin",
+        "Insulin\nAspirin\nMetformin 500 mg\nBeta blocker",
+    )
+    text = f"C. Metformin 500 mg\n\n{lists[0]}\n\nI don't think the answer is D.\n\n{lists[1]}"
+    assert extract(text, OPTIONS)[0] == "C"
+
+
 def test_an_answer_with_an_apology_is_an_answer():
     assert extract("I'm sorry, I am not a doctor. The answer is C.", OPTIONS)[0] == "C"
 

@@ -61,14 +61,16 @@ def test_each_episode_is_one_row_with_strata_scores_and_counts(gym, tmp_path):
 def test_what_kept_an_episode_from_an_answer_is_counted_apart_and_never_as_wrong(gym, tmp_path):
     ids = gym.suite.ids(split="test")
     babble = "give fluids and look again " * 30
-    policy = Oracle(gym.suite, {ids[0]: None, ids[1]: [babble], ids[2]: ["Let me think about it."]})
+    no = "I'm sorry, but I can't help with that."
+    policy = Oracle(gym.suite, {ids[0]: None, ids[1]: [babble], ids[2]: ["Let me think about it."], ids[3]: [no]})
     found = evaluate(gym, candidate(policy), Settings(mode="agentic"), tmp_path / "out")
     by_id = {row.id: row for row in found.rows}
     assert by_id[ids[0]].status == "infra_error" and by_id[ids[0]].error == "server gone"
     assert by_id[ids[1]].status == "degenerate" and by_id[ids[1]].score is None
     assert by_id[ids[2]].status == "answered" and by_id[ids[2]].score == 0.0  # three idle turns end an episode
-    assert found.record["n"] == 10 and found.record["score"] == 0.9
-    assert found.record["n_all"] == 11 and found.record["score_all"] == pytest.approx(9 / 11)
+    assert by_id[ids[3]].status == "refused" and by_id[ids[3]].score is None
+    assert found.record["n"] == 9 and found.record["score"] == pytest.approx(8 / 9)
+    assert found.record["n_all"] == 11 and found.record["score_all"] == pytest.approx(8 / 11)
 
 
 def test_an_episode_cut_short_is_truncated(gym, tmp_path):

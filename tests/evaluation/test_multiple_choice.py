@@ -18,6 +18,7 @@ from healthgym.evaluation.candidate import Candidate, Options, OptionScores
 from healthgym.evaluation.items import Item, attempts_at
 from healthgym.evaluation.questions import DECISIONS, question
 from healthgym.evaluation.rows import Row
+from healthgym.evaluation.summary import summarise_rows
 from healthgym.rollout.policy import TurnRequest, TurnResult
 
 FOUR = {"A": "rest", "B": "aspirin", "C": "surgery at once", "D": "none"}
@@ -144,7 +145,38 @@ def test_the_blind_reading_sees_no_question():
         return float(continuation == (" B" if "helps" in prompt else " D"))
 
     (row,) = rows([item()], candidate(likes), blind=True, option_text=False)
-    assert row.scores == {"letter": 1.0, "blind": 0.0} and row.detail["likeliest"] == {"label": "B", "blind": "D"}
+    assert row.scores == {"letter": 1.0, "blind": 0.0, "no_options": 1.0}
+    assert row.detail["likeliest"] == {"label": "B", "blind": "D", "no_options": "B"}
+
+
+def test_the_reading_without_options_sees_the_question_alone():
+    seen: list[str] = []
+
+    def likes(prompt: str, continuation: str) -> float:
+        seen.append(prompt)
+        return float(continuation == (" C" if "A. rest" not in prompt else " B"))
+
+    (row,) = rows([item()], candidate(likes), blind=True, option_text=False)
+    assert "Question: What helps case 0?\nAnswer:" in seen
+    assert row.scores == {"letter": 1.0, "blind": 1.0, "no_options": 0.0}
+    (row,) = rows(
+        [item(options=DECISIONS, answer="no", context="A trial.")], candidate(likes), pubmedqa_prompt, blind=True
+    )
+    assert set(row.scores) == {"letter", "blind"}
+
+
+def test_a_floor_that_was_measured_is_a_floor_of_the_result():
+    kept = rows([item(number) for number in range(4)], candidate(likes_b), blind=True)
+    floors = summarise_rows(kept, floors=benchmark([]).floors([item(number) for number in range(4)])).to_dict()[
+        "floors"
+    ]
+    found = {floor["name"]: (floor["score"], floor["interval_is"]) for floor in floors}
+    assert found["blind"] == found["no_options"] == (1.0, "around")
+
+
+def test_a_written_answer_that_is_none_lowers_no_score():
+    (row,) = rows([item()], candidate(likes_b, write=lambda text: "I'm sorry, I can't help with that."), reading="both")
+    assert row.status == "answered" and row.detail["written_status"] == "refused" and "generated" not in row.scores
 
 
 def test_yes_and_no_are_continuations_themselves():
@@ -164,7 +196,7 @@ def test_written_answers_have_their_status(written: str, clipped: bool, status: 
     (row,) = rows([item()], candidate(write=lambda text: written, clipped=clipped), reading="generate")
     assert (row.status, row.prediction) == (status, prediction) and row.output == written
     assert row.score == (None if status != "answered" else float(prediction == "B"))
-    assert row.scores["generated"] == float(prediction == "B")
+    assert row.scores == ({"generated": float(prediction == "B")} if status == "answered" else {})
 
 
 def test_both_readings_keep_one_row_with_the_likelihood_as_headline():
@@ -226,7 +258,7 @@ def test_floors_are_those_of_guessers():
     tied = {"A": "long", "B": "no", "C": "no!", "D": "more"}
     items = [item(0, "A"), item(1, "A"), item(2, "B"), item(3, "D", tied)]
     found = {floor.name: floor.score for floor in benchmark(items).floors(items)}
-    assert found == {"majority": 0.5, "random": 0.25, "longest_option": 0.125, "blind": None}
+    assert found == {"majority": 0.5, "random": 0.25, "longest_option": 0.125, "no_options": None, "blind": None}
     decisions = [item(0, "yes", DECISIONS), item(1, "no", DECISIONS)]
     assert {floor.name for floor in benchmark(decisions).floors(decisions)} == {"majority", "random", "blind"}
     assert benchmark([]).floors([]) == []

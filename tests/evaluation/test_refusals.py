@@ -2,7 +2,7 @@
 
 import pytest
 
-from healthgym.evaluation.refusals import is_refusal
+from healthgym.evaluation.refusals import is_refusal, only_declines
 
 REFUSES = [
     "I can't help with that.",
@@ -71,3 +71,4 @@ def test_a_reply_of_any_length_and_script_is_read():
     assert not is_refusal("i will " * 20_000)
     assert not is_refusal("я не могу помочь" * 1_000)
     assert is_refusal("x" * 100_000 + ". I can't help with that.")
+    assert not any(only_declines(unit * 50_000) for unit in ("- ", "-", ". ", "sorry ", "as an ai "))

@@ -24,6 +24,7 @@ from healthgym.evaluation.sample_size import (
 from healthgym.evaluation.statistics import (
     _resampled_means,
     cluster_bootstrap,
+    cluster_t_interval,
     holm,
     mcnemar_exact,
     pass_at_k,
@@ -72,8 +73,9 @@ def test_holm_agrees_with_statsmodels(thousandths):
 @given(st.lists(st.integers(-100, 100), min_size=2, max_size=9), st.integers(0, 9))
 def test_sign_flips_agree_with_scipy(hundredths, seed):
     differences = [each / 100 for each in hundredths]
+    # Of whole numbers, whose sums are exact: scipy tells a sum of 0 from one of 3e-18.
     expected = stats.permutation_test(
-        (differences,), np.sum, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
+        (np.array(hundredths, float),), np.sum, permutation_type="samples", n_resamples=np.inf, alternative="two-sided"
     ).pvalue
     # The exact distribution is symmetric, so twice the smaller tail is the share that is as far from 0.
     assert sign_flip_test(differences, range(len(differences)), seed=seed) == pytest.approx(min(1.0, expected))
@@ -83,6 +85,11 @@ def test_sign_flips_agree_with_scipy(hundredths, seed):
 def test_sign_flips_of_single_zero_one_rows_are_mcnemar(gained, lost, tied):
     differences = [1.0] * gained + [-1.0] * lost + [0.0] * tied
     assert sign_flip_test(differences, range(len(differences))) == pytest.approx(mcnemar_exact(gained, lost))
+
+
+def test_sums_that_are_zero_but_for_rounding_are_no_difference():
+    # 0.1 + 0.2 - 0.3 is 5.6e-17; every pattern of signs is as far from 0.
+    assert sign_flip_test([0.1, 0.2, -0.3], range(3)) == sign_flip_test([0.3, -0.1, -0.2, 0.0], range(4)) == 1.0
 
 
 def test_random_sign_flips_come_near_the_exact_test():
@@ -110,6 +117,30 @@ def test_bca_agrees_with_scipy_on_clusters(values, seed):
     ).confidence_interval  # fmt: skip
     ours = cluster_bootstrap(rows, clusters, method="bca", resamples=1000, seed=seed)
     assert ours == pytest.approx((theirs.low, theirs.high))
+
+
+@pytest.mark.parametrize("count", range(2, 10))
+@pytest.mark.parametrize("confidence", [0.9, 0.95])
+def test_few_single_rows_have_the_t_interval_of_scipy(count, confidence):
+    values = [float(place**2 % 7) for place in range(count)]
+    expected = stats.t.interval(confidence, count - 1, np.mean(values), stats.sem(values))
+    assert cluster_t_interval(values, range(count), confidence) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_few_clusters_cover_the_truth_where_a_bootstrap_does_not():
+    # Five patients of four rows, patients differing more than rows. The t interval holds the truth about 19 times in 20.
+    rng, clusters = np.random.default_rng(3), [place // 4 for place in range(20)]
+    draws = [np.repeat(rng.normal(size=5), 4) + 0.3 * rng.normal(size=20) for _ in range(400)]
+    held = np.mean([low <= 0 <= high for low, high in (cluster_t_interval(list(draw), clusters) for draw in draws)])
+    assert held >= 0.92
+    drawn = [cluster_bootstrap(list(draw), clusters, method="bca", resamples=300) for draw in draws[:200]]
+    assert np.mean([low <= 0 <= high for low, high in drawn]) < 0.9
+
+
+@pytest.mark.parametrize(("count", "confidence"), [(1, 0.95), (10, 0.95), (5, 0.99)])
+def test_the_t_interval_is_for_few_clusters_only(count, confidence):
+    with pytest.raises(ValueError, match="two to nine clusters"):
+        cluster_t_interval([1.0] * count, range(count), confidence)
 
 
 @given(st.lists(st.integers(-50, 50), min_size=3, max_size=20), st.integers(1, 9), st.integers(-9, 9))

@@ -7,7 +7,9 @@ from written import about, bundle, measured, resources, write_json, write_lines
 
 from healthgym.errors import ContentError
 from healthgym.imports import import_cases
+from healthgym.imports.fhir.questions import latest_pair
 from healthgym.imports.fhir.recheck import agrees, answer_again
+from healthgym.imports.fhir.record import is_void
 from healthgym.registry import load_domain
 from healthgym.tasks import AnswerField, Call, Suite
 from healthgym.validation import validate
@@ -206,3 +208,20 @@ def test_versions_are_no_record(tmp_path: Path):
     file = write_json(tmp_path / "one.json", bundle(about(resources(), "urn:uuid:pat"), "history"))
     with pytest.raises(ContentError, match="holds versions, not one record"):
         import_cases(file, tmp_path / "records")
+
+
+@pytest.mark.parametrize(("units", "asked"), [(("mmHg", "mmHg"), 1), (("mmHg", "kPa"), 0)])
+def test_a_pair_is_asked_for_in_one_unit_only(units, asked):
+    rows = [
+        {
+            "name": "Blood pressure", "code": "85354-9", "date": day, "at": f"{day}T10:00:00+00:00",
+            "parts": [{"name": "systolic", "value": 120.0, "unit": units[0]}, {"name": "diastolic", "value": 80.0, "unit": units[1]}],
+        }
+        for day in ("2020-01-01", "2020-02-01")
+    ]  # fmt: skip
+    assert len(list(latest_pair({"observations": rows}, 0))) == asked
+
+
+def test_a_request_not_to_give_a_medicine_is_no_active_medicine():
+    request = {"resourceType": "MedicationRequest", "status": "active", "doNotPerform": True}
+    assert is_void(request) and not is_void({**request, "doNotPerform": False})

@@ -61,3 +61,13 @@ def test_an_order_that_could_mean_several_is_asked_back(order: str):
 
 def test_a_miss_tells_no_name_of_a_test():
     assert found("antibodies") is None
+
+
+@pytest.mark.parametrize(
+    ("order", "text"),
+    [("blood culture", None), ("serum glucose", None), ("urine culture", "no growth"), ("glucose", "negative")],
+)
+def test_an_order_on_blood_is_not_met_by_a_test_on_urine(order: str, text: str | None):
+    tests = items_of({"Urine": {"Culture": "no growth"}, "Urinalysis": {"Glucose": "negative"}})
+    item = meant(order, tests, groups_too=False, kind="test")
+    assert (None if item is None else item.text) == text

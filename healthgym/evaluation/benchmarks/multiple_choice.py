@@ -29,7 +29,7 @@ OPTIONS = ("reading", "option_text", "blind")
 ABOUT_OPTIONS: Mapping[str, str] = {
     "reading": "text mode: likelihood (default), generate or both",
     "option_text": "text mode: also the likelihood of the options' whole texts (default yes)",
-    "blind": "text mode: also the likelihood without the question, as a floor (default no)",
+    "blind": "text mode: also the likelihood without the question, and without the options, as floors (default no)",
     "kb": "agentic mode: builtin searches the passages that come along; otherwise give --index",
     "tools": "agentic mode: names of the tools to offer, with commas",
     "tools_of": "agentic mode: domain whose tools are offered (default medical_qa)",
@@ -44,7 +44,8 @@ class Readings:
     reading: likelihood scores the options' letters after the prompt; generate lets the model write and reads its letter;
         with both, the headline is the likelihood's.
     option_text: also score the options' whole texts after the same prompt.
-    blind: also score the letters after a prompt without the question (or, where options are not listed, its context).
+    blind: also score the letters after a prompt without the question (or, where options are not listed, its context), and
+        where they are listed after the question without its options.
     """
 
     reading: Reading = "likelihood"
@@ -94,7 +95,7 @@ class MultipleChoice:
     data: str = "there"
     play: Measure | None = None
     judge_again: Callable[[Row, Item], Row] | None = None
-    scorer: str = "multiple_choice 1"
+    scorer: str = "multiple_choice 2"
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -106,7 +107,7 @@ class MultipleChoice:
         return self.read()
 
     def floors(self, items: Sequence[Item]) -> Sequence[Floor]:
-        """Return majority, random, longest option where options are listed, and blind, which needs a model."""
+        """Return majority, random, longest option where options are listed, and blind and no_options, which need a model."""
         return floors(items)
 
     def measure(
@@ -129,8 +130,8 @@ class MultipleChoice:
         readings = Readings.of(settings.options)
         scores, writes = readings.reading != "generate" or readings.blind, readings.reading != "likelihood"
         parts = {"prompt"} if readings.reading != "generate" else set()
-        parts |= ({"blind"} if readings.blind else set()) | ({"reply"} if writes else set())
-        heard = [_Heard(set(parts)) for _ in attempts]
+        parts |= ({"blind", "no_options"} if readings.blind else set()) | ({"reply"} if writes else set())
+        heard = [_Heard(set(parts) if is_listed(one.item.content) else parts - {"no_options"}) for one in attempts]
 
         def learn(number: int, part: str) -> None:
             one = heard[number]
@@ -197,10 +198,11 @@ class MultipleChoice:
         for number in numbers:
             content = attempts[number].item.content
             for part in sorted(heard[number].waits_for - {"reply"}):
-                wanted = [("blind" if part == "blind" else "label", label, label) for label in content["options"]]
+                wanted = [("label" if part == "prompt" else part, label, label) for label in content["options"]]
                 if part == "prompt" and readings.option_text and is_listed(content):
                     wanted += [("text", label, text) for label, text in content["options"].items()]
-                text = self.prompt(content, part == "prompt")
+                shown = {**content, "options": {}} if part == "no_options" else content
+                text = self.prompt(shown, part != "blind")
                 ids, continuations = tokens_after(tokenizer, text, [f" {one}" for _, _, one in wanted])
                 length = len(ids) + max(map(len, continuations)) - 1
                 if candidate.max_context is not None and length > candidate.max_context:

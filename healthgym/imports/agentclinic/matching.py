@@ -62,7 +62,10 @@ def meant(request: str, items: Sequence[Item], *, groups_too: bool, kind: str) -
         raise ToolError(f"{request[:60]!r} is too vague. Name one {kind}.")
     usable = [item for item in items if groups_too or not _is_vague(item)]
     equal = [item for item in usable if wanted in _names(item)]
-    close = equal or [item for item in usable if any(_is_close(wanted, name) for name in _names(item))]
+    equal = [item for item in equal if _can_be_of(wanted, item)]
+    close = equal or [
+        item for item in usable if _can_be_of(wanted, item) and any(_is_close(wanted, name) for name in _names(item))
+    ]
     outer = [item for item in close if not any(_holds(other, item) for other in close)]
     if len(outer) > 1:
         names = ", ".join(sorted({" ".join(map(readable, item.path[-2:])) for item in outer})[:6])
@@ -75,6 +78,15 @@ def _is_close(wanted: frozenset[str], name: frozenset[str]) -> bool:
     if not name:
         return False
     return (wanted < name and len(wanted) * 2 >= len(name)) or (name < wanted and wanted - name <= _words()["harmless"])
+
+
+def _can_be_of(wanted: frozenset[str], item: Item) -> bool:
+    """Say whether order and item can be of one specimen: "blood culture" is not the culture under "Urine"."""
+    specimens = _words()["specimens"]
+    blood = frozenset(("blood", "serum", "plasma"))
+    asked = {"blood" if word in blood else word for word in wanted & specimens}
+    told = {"blood" if word in blood else word for word in _tokens(" ".join(item.path)) & specimens}
+    return not asked or not told or bool(asked & told)
 
 
 def _names(item: Item) -> list[frozenset[str]]:
@@ -113,7 +125,7 @@ def _words() -> dict[str, Any]:
     words = read_yaml(Path(__file__).parent / "words.yaml")
     return {
         "abbreviations": words["abbreviations"],
-        **{name: frozenset(words[name]) for name in ("noise", "harmless", "groups")},
+        **{name: frozenset(words[name]) for name in ("noise", "harmless", "groups", "specimens")},
     }
 
 

@@ -79,7 +79,8 @@ def latest_pair(record: Record, vary: int) -> Iterator[Question]:
     series: dict[str, list[tuple[int, Any]]] = defaultdict(list)
     for number, row in enumerate(record["observations"]):
         parts = row["parts"]
-        if len(parts) == 2 and all(isinstance(part["value"], float) and part["unit"] for part in parts):
+        is_pair = len(parts) == 2 and len({part["unit"] for part in parts}) == 1
+        if is_pair and all(isinstance(part["value"], float) and part["unit"] for part in parts):
             series[row["code"]].append((number, row))
     whole = [rows for rows in series.values() if len(rows) >= 2 and _is_ordered(rows)]
     for rows in _pick(whole, vary, 1):

@@ -136,7 +136,7 @@ def _is_active(condition: Resource) -> bool:
 
 def _is_struck(resource: Resource) -> bool:
     marks = {str(resource.get("status")), _status(resource, "verificationStatus")}
-    return bool(marks & {"entered-in-error", "cancelled", "refuted", "not-done"})
+    return bool(resource.get("doNotPerform")) or bool(marks & {"entered-in-error", "cancelled", "refuted", "not-done"})
 
 
 def _sorted(names: Any) -> list[str]:

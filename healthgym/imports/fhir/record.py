@@ -67,8 +67,12 @@ def record_of(
 
 
 def is_void(resource: Resource) -> bool:
-    """Say whether a resource says of itself that it does not hold."""
-    return str(resource.get("status")) in _VOID or code_of(resource.get("verificationStatus")) in _VOID
+    """Say whether a resource says of itself that it does not hold, or asks that something not be done."""
+    return (
+        resource.get("doNotPerform") is True
+        or str(resource.get("status")) in _VOID
+        or code_of(resource.get("verificationStatus")) in _VOID
+    )
 
 
 def name_of(concept: Any) -> str:
