@@ -29,7 +29,11 @@ class Rescored:
 
 
 def rescore_folder(
-    out_dir: str | Path, benchmark: Benchmark | None = None, *, services: Services | None = None
+    out_dir: str | Path,
+    benchmark: Benchmark | None = None,
+    *,
+    services: Services | None = None,
+    data: Path | None = None,
 ) -> Rescored:
     """Score the rows of a folder again and write them to `rows_rescored.jsonl` and `result_rescored.json`.
 
@@ -40,6 +44,7 @@ def rescore_folder(
         out_dir: Folder of the evaluation.
         benchmark: Scores; None makes the one that the folder names, from the same data.
         services: What episodes share, as in the evaluation.
+        data: Where the benchmark's data lies now; None takes where it lay then.
 
     Raises:
         ConfigError: The folder holds no evaluation or is in use, or the items have changed since.
@@ -49,7 +54,7 @@ def rescore_folder(
         raise ConfigError(f"{folder.path} does not exist; give the folder that healthgym eval printed")
     with folder.held():
         identity = folder.identity()
-        benchmark = benchmark or load_benchmark(identity["benchmark"], _source(folder))
+        benchmark = benchmark or load_benchmark(identity["benchmark"], _source(folder, data))
         made, changes = rescore_rows(
             benchmark,
             folder.rows(),
@@ -64,12 +69,12 @@ def rescore_folder(
             mode=identity["settings"]["mode"],
             candidate=before.get("candidate", ""),
             floors=benchmark.floors([item for item in benchmark.items() if item.id in {row.id for row in made}]),
-            hashes=before.get("hashes", {}),
+            hashes=before.get("hashes") or {},
             scorer=benchmark.scorer,
-            engine=identity["candidate"]["engine"],
-            sampling=identity["candidate"]["sampling"],
+            engine=identity["candidate"].get("engine", ""),
+            sampling=identity["candidate"].get("sampling"),
             settings=identity["settings"],
-            machine=before.get("machine", {}),
+            machine=before.get("machine") or {},
             expected=before.get("expected"),
         )
         told = {name: value for name, value in changes.to_dict().items() if name != "rows"}
@@ -85,10 +90,11 @@ def rescore_folder(
     return Rescored(rows=name, changes=changes, record=record)
 
 
-def _source(folder: EvaluationFolder) -> Source:
-    """Return where the folder's data came from."""
-    told = folder.notes().get("source", {})
-    path = told.get("path")
+def _source(folder: EvaluationFolder, data: Path | None) -> Source:
+    """Return where the folder's data came from, or where it lies now."""
+    told = folder.notes().get("source")
+    told = told if isinstance(told, dict) else {}
+    path = data or told.get("path")
     return Source(path=None if path is None else Path(path), split=told.get("split"), options=told.get("options") or {})
 
 
