@@ -16,6 +16,8 @@ def write_whole(file: Path, text: str) -> Path:
 
     Several processes may write one file at once: the last counts. Half a surrogate pair is written as its escape.
     """
+    if not file.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
     aside = file.with_name(f".{file.name}.{os.getpid()}.writing")
     try:
         aside.write_text(text, encoding="utf-8", errors="backslashreplace")

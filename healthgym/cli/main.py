@@ -91,7 +91,9 @@ def main() -> None:
         if error.errno in FULL:
             told = HealthgymError(f"The disk is full: {error}. Free space; what was saved before is whole.")
         elif error.filename is not None and error.errno in UNUSABLE:
-            told = HealthgymError(f"{error.filename} cannot be used: {error.strerror}. Give another file or folder.")
+            told = HealthgymError(
+                f"{error.filename2 or error.filename} cannot be used: {error.strerror}. Give another file or folder."
+            )
         else:
             raise
         sys.exit(_explain(told))

@@ -77,7 +77,7 @@ class Stored:
         identity = identity if isinstance(identity, dict) else {}
         rows, result = _last_rescored(folder) if rescored else (ROWS, RESULT)
         told = _read(folder / result)
-        if told and (wrong := _lacking(told)):
+        if told and result == RESULT and (wrong := _lacking(told)):
             raise ConfigError(
                 f"{folder / result} is no whole result ({wrong} is missing or of another kind); move it away and run "
                 "healthgym eval once more"
@@ -103,6 +103,11 @@ class Stored:
 def is_evaluation(folder: str | Path) -> bool:
     """Say whether a folder holds an evaluation's rows."""
     return (Path(folder) / ROWS).is_file()
+
+
+def has_begun(folder: str | Path) -> bool:
+    """Say whether a folder is that of an evaluation that ended before its first row."""
+    return (Path(folder) / IDENTITY).is_file() and not is_evaluation(folder)
 
 
 def evaluations_in(folder: str | Path) -> list[Path]:

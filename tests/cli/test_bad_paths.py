@@ -113,7 +113,8 @@ def test_a_report_cannot_be_written_to_a_folder_or_below_a_file(run, tmp_path):
 
     folder = write_evaluation(tmp_path / "a", rows_of([1.0, 0.0]))
     (tmp_path / "folder").mkdir()
-    assert "Is a directory" in told(run("report", folder, "--out", tmp_path / "folder"))
+    assert "folder cannot be used: Is a directory" in told(run("report", folder, "--out", tmp_path / "folder"))
+    assert "Is a directory" in told(run("report", folder, "--out", ""))
     assert "cannot be used" in told(run("report", folder, "--out", folder / "rows.jsonl" / "page.html"))
     assert not list(tmp_path.glob(".*"))
 
@@ -137,3 +138,8 @@ def test_a_reader_that_stops_reading_ends_a_command_quietly():
     found = subprocess.run(words, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writer)
     assert "Traceback" not in found.stderr
+
+
+def test_an_evaluation_without_a_row_is_known_as_one(run, tmp_path):
+    (tmp_path / "run.json").write_text("{}")
+    assert "is an evaluation without a row yet" in told(run("report", tmp_path))
