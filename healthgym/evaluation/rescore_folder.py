@@ -1,6 +1,7 @@
 """Scores a stored evaluation again, without inference, into files beside the first ones."""
 
 import json
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +15,11 @@ from healthgym.evaluation.items import Item
 from healthgym.evaluation.rescoring import Again, Changes, rescore_rows
 from healthgym.evaluation.rows import Row
 from healthgym.evaluation.summary import summarise_rows
-from healthgym.files import write_whole
+from healthgym.files import read_json, write_whole
 from healthgym.rollout.trajectory import Trajectory
 from healthgym.world import Services
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,9 +103,12 @@ def _source(folder: EvaluationFolder, data: Path | None) -> Source:
 
 def _again(benchmark: Benchmark, folder: EvaluationFolder, services: Services | None) -> Again | None:
     """Return what scores a row again from its trace; None for a benchmark that needs none."""
-    if not isinstance(benchmark, Replayed) or not (folder.path / TRACES).is_file():
+    if not isinstance(benchmark, Replayed):
         return None
     traces, replayed = _Traces(folder.path / TRACES), benchmark
+    without = sum(row.status == "answered" and row.key not in traces for row in folder.rows())
+    if without:
+        logger.warning("%s: %d answered rows have no trace in it and stay as they are", folder.path / TRACES, without)
 
     def again(row: Row, item: Item) -> Row:
         trajectory = traces.get(row.key)
@@ -116,15 +122,20 @@ class _Traces:
 
     def __init__(self, path: Path) -> None:
         self.path, self._places = path, dict[tuple[str, int], int]()
+        if not path.is_file():
+            return
         with path.open("rb") as file:
             place = 0
             for line in file:
                 try:
-                    named = json.loads(line)["extra"]
+                    named = read_json(line)["extra"]
                     self._places[named["item"], named["attempt"]] = place
                 except (ValueError, KeyError, TypeError):
                     pass  # a line that a kill cut short
                 place += len(line)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._places
 
     def get(self, key: tuple[str, int]) -> Trajectory | None:
         """Return the trajectory of a row, or None."""

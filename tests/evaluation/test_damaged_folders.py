@@ -4,6 +4,7 @@ import json
 
 import pytest
 from asked import Sums, adder
+from stored_evaluations import rows_of, write_evaluation
 
 from healthgym.errors import ConfigError, HealthgymError
 from healthgym.evaluation.benchmark import Settings
@@ -121,3 +122,29 @@ def test_restart_knows_the_folder_it_stands_in_by_name(done, monkeypatch):
 def test_broken_items_leave_their_questions_out_of_the_report(done):
     (done / "items.jsonl").write_bytes(b"\xff\n{\n[]\n")
     assert write_report(done).is_file()
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"messages": "x"}, {"messages": [None]}, {"messages": [{"role": "assistant", "content": 5}]}, {"grade": None},
+        {"messages": [{"role": "assistant", "tool_calls": [{"function": 5}]}]}, {"extra": "x"},
+        {"extra": {"item": "q0", "attempt": "x"}},
+    ],
+)  # fmt: skip
+def test_a_trace_that_was_edited_is_left_out_of_the_report(tmp_path, values):
+    folder = write_evaluation(tmp_path, rows_of([0.0, 1.0]))
+    trace = {"extra": {"item": "q0", "attempt": 0}, "messages": [{"role": "user", "content": "hello"}], "grade": {}}
+    (folder / "traces.jsonl").write_text(json.dumps(trace) + "\n")
+    assert "hello" in write_report(folder).read_text()
+    (folder / "traces.jsonl").write_text(json.dumps({**trace, **values}) + "\n" + "[" * 100_000 + "\n")
+    assert "hello" not in write_report(folder).read_text()
+
+
+def test_rescoring_says_how_many_episodes_have_no_trace(done, caplog):
+    class Replaying(Sums):
+        def rescore_episode(self, row, item, trajectory, services):
+            return row
+
+    assert rescore_folder(done, Replaying(4)).changes.n == 4
+    assert "4 answered rows have no trace" in caplog.text
