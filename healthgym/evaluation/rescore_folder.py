@@ -87,9 +87,9 @@ def rescore_folder(
             "rescored": {"scorer_before": identity["scorer"], "score_before": before.get("score"), **told},
         }
         name, result = _free_names(folder.path)
+        folder.write_result(record, result)  # before the rows, by which others know that it is there
         text = "".join(json.dumps(row.to_record(), ensure_ascii=False) + "\n" for row in made)
         write_whole(name, text.encode("utf-8", "backslashreplace").decode())
-        folder.write_result(record, result)
     return Rescored(rows=name, changes=changes, record=record)
 
 

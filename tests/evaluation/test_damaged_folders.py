@@ -8,6 +8,7 @@ from stored_evaluations import rows_of, write_evaluation
 
 from healthgym.errors import ConfigError, HealthgymError
 from healthgym.evaluation.benchmark import Settings
+from healthgym.evaluation.folder import EvaluationFolder
 from healthgym.evaluation.report import write_report
 from healthgym.evaluation.rescore_folder import rescore_folder
 from healthgym.evaluation.rows import read_rows
@@ -148,3 +149,13 @@ def test_rescoring_says_how_many_episodes_have_no_trace(done, caplog):
 
     assert rescore_folder(done, Replaying(4)).changes.n == 4
     assert "4 answered rows have no trace" in caplog.text
+
+
+def test_rows_scored_again_are_never_there_without_their_result(done, monkeypatch):
+    def full(*arguments):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(EvaluationFolder, "write_result", full)
+    with pytest.raises(OSError, match="No space"):
+        rescore_folder(done, Sums(4))
+    assert not list(done.glob("*rescored*"))
