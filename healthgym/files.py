@@ -1,15 +1,38 @@
 """Files and folders that are whole or not there: written aside, then renamed."""
 
+import errno
+import json
 import os
 import shutil
 from pathlib import Path
+from typing import Any
+
+FULL = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""Errors of a write that finds no room: on the disk, in the quota, under the limit of a file's size."""
 
 
 def write_whole(file: Path, text: str) -> Path:
-    """Write a text file in UTF-8 that is never seen half written, and return it; its folder must exist."""
-    aside = _aside(file)
-    aside.write_text(text, encoding="utf-8")
-    return aside.replace(file)
+    """Write a text file in UTF-8 that is never seen half written, and return it; its folder must exist.
+
+    Several processes may write one file at once: the last counts. Half a surrogate pair is written as its escape.
+    """
+    if not file.name:
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
+    aside = file.with_name(f".{file.name}.{os.getpid()}.writing")
+    try:
+        aside.write_text(text, encoding="utf-8", errors="backslashreplace")
+        return aside.replace(file)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise
+
+
+def read_json(text: str | bytes) -> Any:
+    """Return what a JSON text says. Raises ValueError for every other text, one nested too deeply included."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def copy_whole(source: Path, target: Path) -> Path:

@@ -20,11 +20,11 @@ def take_lock(path: Path) -> int:
     """Return the locked file's descriptor; give it to `release_lock`. The kernel lets go however this process ends.
 
     Raises:
-        Held: Another process holds it.
+        Held: Another process holds it, or has just moved it away.
         OSError: The file cannot be made.
     """
     file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    if not (_locked(file) or _locked(file, after=GLANCE_SECONDS)):
+    if not (_locked(file) or _locked(file, after=GLANCE_SECONDS)) or not _is_there(file, path):
         holder = os.pread(file, 4096, 0).decode("utf-8", "replace")
         os.close(file)
         raise Held(_named(holder))
@@ -54,6 +54,14 @@ def is_held(path: Path) -> bool:
     finally:
         os.close(file)
     return False
+
+
+def _is_there(file: int, path: Path) -> bool:
+    """Say whether the path still leads to this file: its folder may have been moved away while the lock was waited for."""
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _locked(file: int, *, after: float = 0.0) -> bool:

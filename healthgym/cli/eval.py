@@ -204,13 +204,21 @@ def evaluate(
     if list_only:
         return _list(names, as_json)
     if rescore is not None:
-        return _rescore(rescore, index, as_json)
+        if checkpoint is not None or suites or run_dir is not None or out is not None or restart:
+            raise ConfigError("--rescore DIR takes --data and --index alone: checkpoint and benchmark are those of DIR")
+        return _rescore(rescore, index, data, as_json)
     if run_dir is not None and not names:
         names = ["gym"]
-    if (checkpoint is None) == (run_dir is None) or not names:
+    if (not checkpoint) == (run_dir is None) or not names:
         raise ConfigError(
             "Give a checkpoint (or --run RUN) and a --suite; `healthgym eval --list` shows the benchmarks"
         )
+    if run_dir is None and (follow or every != 1):
+        raise ConfigError("--every and --follow go with --run RUN, which evaluates the checkpoints of a run")
+    if run_dir is not None and out is not None:
+        raise ConfigError(f"--run writes into the folder of the run, {run_dir}; leave --out out")
+    if images and engine != "openai":
+        raise ConfigError(f"--images goes with --engine openai; the engine here is {engine}")
     request = Request(
         suites=names, engine=engine, mode=mode, limit=limit, attempts=attempts, seed=seed, data=data, split=split,
         index=index, encoder=encoder, cache=cache, restart=restart, quiet=as_json, options=_options(options or ()),
@@ -278,11 +286,11 @@ def _options(pairs: Iterable[str], flag: str = "--set") -> Given:
     return found
 
 
-def _rescore(folder: Path, index: Path | None, as_json: bool) -> None:
+def _rescore(folder: Path, index: Path | None, data: Path | None, as_json: bool) -> None:
     from healthgym.cli.eval_candidate import open_services
     from healthgym.evaluation.rescore_folder import rescore_folder
 
-    found = rescore_folder(folder, services=open_services(index))
+    found = rescore_folder(folder, services=open_services(index), data=data)
     if as_json:
         return print_json({**found.record, "rows": str(found.rows), "changes": found.changes.to_dict()})
     show_results([found.record])

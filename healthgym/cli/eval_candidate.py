@@ -3,8 +3,9 @@
 import importlib
 from collections.abc import Mapping
 from inspect import signature
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_type_hints
 
 from healthgym.errors import ConfigError, MissingDependency, nearest
 
@@ -42,7 +43,24 @@ def open_candidate(engine: str, checkpoint: str, options: Mapping[str, Any]) -> 
     for name in given:
         if name not in known:
             raise ConfigError(f"The engine {engine} has no option {name!r}.{nearest(name, known)}")
-    made: Candidate = opener(checkpoint, **given)
+    made: Candidate = opener(checkpoint, **_checked(engine, opener, given))
+    return made
+
+
+def _checked(engine: str, opener: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options as what the opener takes. Raises ConfigError for one of another kind."""
+    from pydantic import TypeAdapter, ValidationError
+
+    kinds, made = get_type_hints(opener), {}
+    for name, value in given.items():
+        try:
+            made[name] = TypeAdapter(kinds[name]).validate_python(value)
+        except ValidationError as error:
+            raise ConfigError(
+                f"The engine {engine} cannot take {name}={value!r}: {error.errors()[0]['msg'].lower()}"
+            ) from None
+        if isinstance(made[name], float) and not isfinite(made[name]):
+            raise ConfigError(f"The engine {engine} cannot take {name}={value!r}: a finite number is needed")
     return made
 
 

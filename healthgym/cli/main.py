@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+from io import TextIOWrapper
 
 import typer
 
@@ -23,6 +24,13 @@ from healthgym.cli import (
 )
 from healthgym.cli.output import errors, print_json
 from healthgym.errors import HealthgymError, RunStopped
+from healthgym.files import FULL
+
+UNUSABLE = frozenset({
+    errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL,
+    errno.ENOENT, errno.EEXIST,
+})  # fmt: skip
+"""Errors that a path given on the command line leads to."""
 
 app = typer.Typer(
     name="healthgym",
@@ -66,7 +74,10 @@ app.command("vllm-serve", context_settings=vllm_serve.EXTRA)(vllm_serve.vllm_ser
 
 
 def main() -> None:
-    """Run the command line. Errors healthgym raises on purpose print one message and exit with 2."""
+    """Run the command line. Errors healthgym raises on purpose, and files that cannot be used, exit with 2."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a model may write half a surrogate pair
     try:
         app()
     except RunStopped as stopped:
@@ -74,13 +85,19 @@ def main() -> None:
         sys.exit(stopped.exit_code)
     except HealthgymError as error:
         sys.exit(_explain(error))
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        sys.exit(_explain(HealthgymError(f"The disk is full: {error}. Free space; what was saved before is whole.")))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        if error.errno in FULL:
+            told = HealthgymError(f"The disk is full: {error}. Free space; what was saved before is whole.")
+        elif error.filename is not None and error.errno in UNUSABLE:
+            told = HealthgymError(
+                f"{error.filename2 or error.filename} cannot be used: {error.strerror}. Give another file or folder."
+            )
+        else:
+            raise
+        sys.exit(_explain(told))
     except KeyboardInterrupt:
         errors.print("Interrupted.")
         sys.exit(130)

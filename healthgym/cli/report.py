@@ -35,8 +35,12 @@ def report(
 
     Example: healthgym report --compare runs/grpo runs/tt_opd --out comparison.html
     """
-    from healthgym.evaluation.stored import is_evaluation
+    from healthgym.evaluation.stored import has_begun, is_evaluation
 
+    if begun := [path for path in run_dirs if has_begun(path)]:
+        raise ConfigError(
+            f"{begun[0]} is an evaluation without a row yet; the healthgym eval that began it goes on with it"
+        )
     if any(map(is_evaluation, run_dirs)):
         return _evaluation(run_dirs, out, as_json, others=compare or live or traces)
     if sum((compare, live, traces)) > 1:

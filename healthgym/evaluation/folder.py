@@ -1,6 +1,7 @@
 """The folder of one evaluation: whose it is, its rows and traces, and a lock for the process that writes them."""
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,10 +12,12 @@ from typing import Any
 from healthgym.errors import ConfigError
 from healthgym.evaluation.identity import differences, machine
 from healthgym.evaluation.rows import Row, RowFile, read_rows
-from healthgym.files import write_whole
+from healthgym.files import read_json, write_whole
 from healthgym.locks import Held, release_lock, take_lock
 from healthgym.rollout.traces import TraceWriter
 from healthgym.rollout.trajectory import Trajectory
+
+logger = logging.getLogger(__name__)
 
 LOCK, IDENTITY, ROWS, TRACES, RESULT = "eval.lock", "run.json", "rows.jsonl", "traces.jsonl", "result.json"
 
@@ -50,14 +53,21 @@ class EvaluationFolder:
         """Hold the folder after moving an earlier one of that name out of the way, whole, to NAME.old-1, -2, ...
 
         Raises:
-            ConfigError: Another process holds the folder.
+            ConfigError: Another process holds the folder, or it holds something else than an evaluation.
         """
         with self.held():
-            number = 1
-            while (aside := self.path.with_name(f"{self.path.name}.old-{number}")).exists():
+            path, number = self.path.resolve(), 1
+            self.path = path  # "." would go along with the folder that is moved
+            there = sorted(one.name for one in path.iterdir() if one.name != LOCK)
+            if there and not {IDENTITY, ROWS} & set(there):
+                raise ConfigError(
+                    f"{self.path} holds no evaluation but other files, which --restart does not move away: "
+                    f"{', '.join(there[:5])}. Give another folder with --out."
+                )
+            while (aside := path.with_name(f"{path.name}.old-{number}")).exists():
                 number += 1
-            if any(path.name != LOCK for path in self.path.iterdir()):
-                self.path.rename(aside)
+            if there:
+                path.rename(aside)
         with self.held():
             yield
 
@@ -73,42 +83,46 @@ class EvaluationFolder:
         """
         file = self.path / IDENTITY
         if not file.is_file():
-            others = sorted(
-                path.name for path in self.path.iterdir() if path.name not in (LOCK, f".{IDENTITY}.writing")
-            )
+            others = sorted(path.name for path in self.path.iterdir() if not _may_lie_about(path.name))
             if others:
                 raise ConfigError(
                     f"{self.path} holds no evaluation ({IDENTITY} is missing) but other files: {', '.join(others[:5])}. "
                     "Give an empty or new folder with --out."
                 )
-            started = datetime.now(UTC).isoformat(timespec="seconds")
-            told = {"identity": identity, **(notes or {}), "machine": machine(), "started": started}
-            write_whole(file, json.dumps(told, indent=1, ensure_ascii=False, default=str) + "\n")
+            self._write_notes(identity, notes)
             return
         notes_there = self.notes()
         if reason := notes_there.get("distrusted"):
             raise ConfigError(
                 f"The rows in {self.path} are not to be trusted: {reason} Set them aside and begin anew with --restart."
             )
-        if found := differences(notes_there["identity"], identity):
+        found = differences(notes_there["identity"], identity)
+        if found and not self.rows():  # nothing was made under the other settings
+            self._write_notes(identity, notes)
+        elif found:
             shown = "; ".join(found[:6]) + (f"; and {len(found) - 6} more" if len(found) > 6 else "")
             raise ConfigError(
                 f"{self.path} holds an evaluation whose rows were made otherwise: {shown}. Ask for the same again to go "
                 "on with it, give another folder with --out, or set it aside and begin anew with --restart."
             )
 
+    def _write_notes(self, identity: Mapping[str, Any], notes: Mapping[str, Any] | None) -> None:
+        started = datetime.now(UTC).isoformat(timespec="seconds")
+        told = {"identity": identity, **(notes or {}), "machine": machine(), "started": started}
+        write_whole(self.path / IDENTITY, json.dumps(told, indent=1, ensure_ascii=False, default=str) + "\n")
+
     def notes(self) -> dict[str, Any]:
         """Return what `run.json` holds. Raises ConfigError when it cannot be read."""
         file = self.path / IDENTITY
         try:
-            found = json.loads(file.read_text(encoding="utf-8"))
+            found = read_json(file.read_bytes())
         except FileNotFoundError:
             raise ConfigError(f"{self.path} holds no evaluation: {IDENTITY} is missing") from None
         except ValueError as error:
             found, reason = None, str(error)
         else:
-            reason = "it holds no identity"
-        if not isinstance(found, dict) or not isinstance(found.get("identity"), dict):
+            reason = "it holds no whole identity"
+        if not isinstance(found, dict) or not _is_identity(found.get("identity")):
             raise ConfigError(
                 f"{file} cannot be read ({reason}). Begin anew with --restart, which sets the folder aside."
             )
@@ -140,9 +154,15 @@ class EvaluationFolder:
         self._rows.append(row)
 
     def result(self) -> dict[str, Any]:
-        """Return what `result.json` holds; empty when there is none yet."""
+        """Return what `result.json` holds; empty when there is none yet, or it cannot be read: rows are what counts."""
         file = self.path / RESULT
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
+        try:
+            found = read_json(file.read_bytes()) if file.is_file() else {}
+        except ValueError:
+            found = None
+        if not isinstance(found, dict):
+            logger.warning("%s cannot be read and is made anew from the rows", file)
+            return {}
         return found
 
     def write_result(self, record: Mapping[str, Any], name: str = RESULT) -> Path:
@@ -169,3 +189,16 @@ class EvaluationFolder:
                 f"Another evaluation writes into {self.path} ({holder}). Wait for it or stop it, or give another folder "
                 "with --out."
             ) from None
+
+
+def _is_identity(found: Any) -> bool:
+    """Say whether this has the parts that whoever reads an identity relies on."""
+    if not isinstance(found, dict):
+        return False
+    kinds = {"benchmark": str, "scorer": str, "items": str, "settings": dict, "candidate": dict}
+    return all(isinstance(found.get(name), kind) for name, kind in kinds.items()) and "mode" in found["settings"]
+
+
+def _may_lie_about(name: str) -> bool:
+    """Say whether a folder with this file is still a new one: the lock, and what a kill left of writing run.json."""
+    return name == LOCK or (name.startswith(f".{IDENTITY}.") and name.endswith(".writing"))

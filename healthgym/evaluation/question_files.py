@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import json
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError, MissingDependency
+from healthgym.files import read_json
 
 KINDS = (".jsonl", ".json", ".csv", ".parquet")
 
@@ -117,7 +117,7 @@ def _json(path: Path, text: str, columns: Sequence[str]) -> list[Record]:
     if "\n" in text.strip() and text.lstrip().startswith("{"):
         first = text.lstrip().split("\n", 1)[0]
         try:  # several files named .json hold one object a line
-            json.loads(first)
+            read_json(first)
             return _json_lines(path, text, columns)
         except ValueError:
             pass
@@ -169,7 +169,7 @@ def _parquet(path: Path) -> list[Record]:
 
 def _parsed(where: str, text: str) -> Any:
     try:
-        return json.loads(text)
+        return read_json(text)
     except ValueError as error:
         raise ConfigError(f"{where}: no JSON ({error})") from error
 

@@ -1,5 +1,6 @@
 """A question of multiple choice as an item, checked: what every file format of such questions comes down to."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from healthgym.evaluation.items import Item
 from healthgym.evaluation.question_files import Record
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_HALF_PAIR = re.compile("[\ud800-\udfff]")
 DECISIONS = {"yes": "yes", "no": "no", "maybe": "maybe"}
 """Options of a question that is answered by yes, no or maybe."""
 PACK_COLUMNS = ("id", "benchmark", "question", "options", "answer")
@@ -41,10 +43,15 @@ def question(
     if not isinstance(text, str) or not text.strip():
         raise ConfigError(f"{where}: the question must be a text that is not empty, got {text!r}")
     labelled = _labelled(where, options)
-    if answer not in labelled:
+    if not isinstance(answer, str) or answer not in labelled:
         raise ConfigError(f"{where}: the answer {answer!r} is none of the options {', '.join(labelled)}")
     if context is not None and not isinstance(context, str):
         raise ConfigError(f"{where}: the context must be a text or null, got {type(context).__name__}")
+    for part in (id, text, context or "", *labelled, *labelled.values()):
+        if _HALF_PAIR.search(part):
+            raise ConfigError(
+                f"{where}: {part[:40]!r} holds half a surrogate pair, which is no text; save the data in UTF-8 again"
+            )
     named = {name: str(value) for name, value in (strata or {}).items() if value not in (None, "")}
     content = {
         "question": text, "options": labelled, "answer": answer, "context": context or None,

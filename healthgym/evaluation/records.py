@@ -3,7 +3,6 @@
 import csv
 import gzip
 import io
-import json
 import pickle
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +13,7 @@ from typing import Any
 from healthgym.errors import ConfigError, MissingDependency
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.spreadsheet import read_sheet
+from healthgym.files import read_json
 
 Record = Mapping[str, Any]
 
@@ -126,7 +126,7 @@ def _csv(raw: bytes, delimiter: str = ",") -> list[Any]:
 
 
 def _json(raw: bytes) -> list[Any]:
-    data = json.loads(raw.decode("utf-8-sig"))
+    data = read_json(raw.decode("utf-8-sig"))
     if isinstance(data, Mapping):
         lists = [value for value in data.values() if isinstance(value, list)]
         data = lists[0] if len(lists) == 1 else data
@@ -136,7 +136,7 @@ def _json(raw: bytes) -> list[Any]:
 
 
 def _jsonl(raw: bytes) -> list[Any]:
-    return [json.loads(line) for line in raw.decode("utf-8-sig").split("\n") if line.strip()]
+    return [read_json(line) for line in raw.decode("utf-8-sig").split("\n") if line.strip()]
 
 
 class _PlainUnpickler(pickle.Unpickler):

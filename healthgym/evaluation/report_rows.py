@@ -113,7 +113,10 @@ def _episodes(rows: Sequence[Row], traces: Path) -> tuple[dict[str, Any], list[s
         if key in wanted:
             found.add(key)
         if key in chosen:
-            made[f"{key[0]}\t{key[1]}"] = _dump(_trace(record, systems))  # of equal keys the last counts
+            try:
+                made[f"{key[0]}\t{key[1]}"] = _dump(_trace(record, systems))  # of equal keys the last counts
+            except (AttributeError, TypeError, ValueError):  # edited by hand: among those left out
+                continue
     kept, used = {}, 0
     for name, text in made.items():
         used += len(text)
@@ -131,8 +134,10 @@ def _episodes(rows: Sequence[Row], traces: Path) -> tuple[dict[str, Any], list[s
 def _records(traces: Path) -> Iterator[tuple[tuple[str, int], Mapping[str, Any]]]:
     for record in read_records(traces):
         extra = record.get("extra") or {}
-        if "messages" in record and "grade" in record:
-            yield (str(extra.get("item", record.get("task_id"))), int(extra.get("attempt", 0))), record
+        if "messages" in record and "grade" in record and isinstance(extra, Mapping):
+            attempt = extra.get("attempt", 0)
+            if isinstance(attempt, int):
+                yield (str(extra.get("item", record.get("task_id"))), attempt), record
 
 
 def _trace(record: Mapping[str, Any], systems: dict[str, int]) -> dict[str, Any]:

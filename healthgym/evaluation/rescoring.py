@@ -128,7 +128,13 @@ def _again(again: Again, name: str, row: Row, item: Item) -> Row:
             f"The item {item.id!r} of {name} has changed since its row was made: it belongs to another cluster or "
             "stratum. Give the data the rows were made on, or evaluate again"
         )
-    made = again(row, item)
+    try:
+        made = again(row, item)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise HealthgymError(
+            f"Row {row.key} does not hold what {name} reads again ({type(error).__name__}: {error}). If rows.jsonl was edited, "
+            "delete its line: healthgym eval makes that row anew"
+        ) from error
     if made.key != row.key:
         raise HealthgymError(f"{name} answered with row {made.key} when {row.key} was to be scored again")
     return made

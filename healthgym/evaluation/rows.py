@@ -5,10 +5,12 @@ import logging
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from math import isfinite
 from pathlib import Path
 from typing import Any, Literal
 
 from healthgym.errors import HealthgymError
+from healthgym.files import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -76,10 +78,26 @@ class Row:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> "Row":
         """Rebuild a row. Raises HealthgymError or TypeError for a record that is none."""
-        return cls(**{name: record[name] for name in _NAMES if name in record})
+        row = cls(**{name: record[name] for name in _NAMES if name in record})
+        for names, kind in _KINDS:
+            for name in names:
+                value = getattr(row, name)
+                if not isinstance(value, kind) or (isinstance(value, float) and not isfinite(value)):
+                    raise HealthgymError(f"row {row.id!r}: {name} cannot be {value!r}")
+        wrong = [value for value in row.scores.values() if not isinstance(value, int | float) or not isfinite(value)]
+        if wrong:
+            raise HealthgymError(f"row {row.id!r}: a score cannot be {wrong[0]!r}")
+        return row
 
 
 _NAMES = tuple(each.name for each in fields(Row))
+_KINDS: tuple[tuple[tuple[str, ...], Any], ...] = (
+    (("id", "cluster", "output", "error"), str),
+    (("attempt", "seed"), int),
+    (("scores", "strata", "detail"), Mapping),
+    (("score", "tokens", "turns", "tool_calls", "hazards"), int | float | None),
+)
+"""What a stored row has to hold, so that one edited by hand is left out rather than trusted."""
 
 
 class RowFile:
@@ -110,7 +128,8 @@ class RowFile:
 def read_rows(path: str | Path) -> list[Row]:
     """Return the rows of a file in the order of their keys' first lines; of equal keys the last counts.
 
-    Broken lines are left out and warned of: a kill cuts the last line short, and its attempt is made again.
+    Broken lines are left out and warned of: a kill cuts the last line short, and its attempt is made again. So are lines
+    that hold no row.
 
     Raises:
         HealthgymError: The file is missing.
@@ -125,7 +144,7 @@ def read_rows(path: str | Path) -> list[Row]:
             if not line.strip():
                 continue
             try:
-                row = Row.from_record(json.loads(line))
+                row = Row.from_record(read_json(line))
             except (ValueError, TypeError, AttributeError, HealthgymError):
                 broken += 1
                 continue

@@ -1,6 +1,5 @@
 """Runs a benchmark against a candidate: makes the rows that are missing, and sums up those that are there."""
 
-import errno
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from healthgym.evaluation.report import write_report
 from healthgym.evaluation.rows import LOST, Row
 from healthgym.evaluation.sampling import sample_items
 from healthgym.evaluation.summary import summarise_rows
+from healthgym.files import FULL
 from healthgym.rollout.trajectory import Trajectory
 from healthgym.world import Services
 
@@ -166,7 +166,7 @@ class _Run:
                 "same command makes the others."
             ) from None
         except OSError as error:
-            if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            if error.errno not in FULL:
                 raise
             raise HealthgymError(
                 f"The disk is full: {error}. {self._done()} of {len(self.wanted)} rows are in {self.folder.path}, whole. "

@@ -10,12 +10,35 @@ from healthgym.errors import ConfigError
 from healthgym.evaluation.folder import IDENTITY, RESULT, ROWS
 from healthgym.evaluation.items import Item
 from healthgym.evaluation.rows import Row, read_rows
-from healthgym.files import write_whole
+from healthgym.files import read_json, write_whole
 
 ITEMS = "items.jsonl"
 """Contents of the items that were asked, so that a report can show questions."""
 RESCORED = "rows_rescored"
 """Rows that were scored again; a second time their name ends in -2, and so on."""
+_OF_A_RESULT: tuple[tuple[tuple[str, ...], Any], ...] = (
+    (("suite", "scorer", "engine"), str),
+    (("n", "n_all"), int),
+    (("score", "score_all"), int | float | None),
+    (("ci", "ci_all"), list | None),
+    (
+        (
+            "counts",
+            "strata",
+            "scores",
+            "means",
+            "required_n",
+            "hashes",
+            "pass_at_k",
+            "pass_hat_k",
+            "sampling",
+            "settings",
+        ),
+        dict,
+    ),
+    (("floors", "warnings", "seeds"), list),
+)
+"""What pages and tables show of a result, by kind."""
 OF_TRAINING = ("metrics.jsonl", "evaluations.jsonl", "config.yaml")
 """Files by which the folder of a training run is known."""
 
@@ -54,6 +77,11 @@ class Stored:
         identity = identity if isinstance(identity, dict) else {}
         rows, result = _last_rescored(folder) if rescored else (ROWS, RESULT)
         told = _read(folder / result)
+        if told and result == RESULT and (wrong := _lacking(told)):
+            raise ConfigError(
+                f"{folder / result} is no whole result ({wrong} is missing or of another kind); move it away and run "
+                "healthgym eval once more"
+            )
         if rows != ROWS and "scorer" in told:
             identity = {**identity, "scorer": told["scorer"]}
         name = folder.resolve().name
@@ -75,6 +103,11 @@ class Stored:
 def is_evaluation(folder: str | Path) -> bool:
     """Say whether a folder holds an evaluation's rows."""
     return (Path(folder) / ROWS).is_file()
+
+
+def has_begun(folder: str | Path) -> bool:
+    """Say whether a folder is that of an evaluation that ended before its first row."""
+    return (Path(folder) / IDENTITY).is_file() and not is_evaluation(folder)
 
 
 def evaluations_in(folder: str | Path) -> list[Path]:
@@ -107,9 +140,9 @@ def read_items(folder: Path) -> dict[str, Any]:
     """Return the contents of items by id, as far as the folder holds them; broken lines are left out."""
     found: dict[str, Any] = {}
     file = folder / ITEMS
-    for line in file.read_text(encoding="utf-8").split("\n") if file.is_file() else ():
+    for line in file.read_bytes().split(b"\n") if file.is_file() else ():
         try:
-            record = json.loads(line)
+            record = read_json(line)
             found[record["id"]] = record["content"]
         except (ValueError, KeyError, TypeError):
             continue
@@ -136,11 +169,20 @@ def _why_not(folder: Path) -> str:
     return f"{folder} holds no evaluation: {ROWS} is missing. Give the folder that healthgym eval printed"
 
 
+def _lacking(result: Mapping[str, Any]) -> str | None:
+    """Return the name of a part that a result lacks, or that is of another kind; None when all is there."""
+    for names, kind in _OF_A_RESULT:
+        for name in names:
+            if name not in result or not isinstance(result[name], kind):
+                return name
+    return None
+
+
 def _read(file: Path) -> dict[str, Any]:
     if not file.is_file():
         return {}
     try:
-        found = json.loads(file.read_text(encoding="utf-8"))
+        found = read_json(file.read_bytes())
     except ValueError as error:
         raise ConfigError(f"{file} cannot be read ({error}); move it away and run healthgym eval once more") from None
     if not isinstance(found, dict):

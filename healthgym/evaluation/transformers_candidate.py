@@ -57,7 +57,9 @@ def open_transformers(
         ConfigError: There is no model, or not a whole one, or one that does not write text; or the adapter does not fit.
     """
     checkpoint = find_checkpoint(path, base=base)
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if max_rows < 1 or (max_context is not None and max_context < 1):
+        raise ConfigError(f"max_rows and max_context must be at least 1, got {max_rows} and {max_context}")
+    device = device_of(device)
     half = dtype == "bfloat16" or (dtype == "auto" and device != "cpu")
     model, tokenizer = _load(checkpoint, half=half)
     model = model.to(device=device, dtype=torch.bfloat16 if half else torch.float32).eval()
@@ -97,6 +99,21 @@ def _load(checkpoint: Checkpoint, *, half: bool) -> tuple[Any, Any]:
         path=model_path, dtype="bfloat16" if half else "float32", lora=Lora() if half else None, attention="sdpa"
     )
     return load_saved(Path(checkpoint.path), settings)
+
+
+def device_of(named: str | None) -> str:
+    """Return where a model is to run; None takes the accelerator when there is one.
+
+    Raises:
+        ConfigError: There is no such device here.
+    """
+    if named is None:
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=named)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise ConfigError(f"There is no device {named!r} here: {str(error).splitlines()[0]}") from error
+    return named
 
 
 def check_writes_text(path: str) -> None:

@@ -1,7 +1,9 @@
 """The domain folder of an import: written aside and renamed, read back when it is played."""
 
+import errno
 import json
 import keyword
+import os
 import re
 import shutil
 from collections import Counter
@@ -68,19 +70,28 @@ def write_folder(out: Path, converted: Converted, source: Mapping[str, Any]) -> 
     """Write the domain folder beside its place and rename it there, so that a killed import leaves no half domain."""
     name = check_out(out)
     out = out.resolve()
-    aside = out.with_name(f".{out.name}.writing")
+    aside = out.with_name(f".{out.name}.{os.getpid()}.writing")
     shutil.rmtree(aside, ignore_errors=True)
-    (aside / "data").mkdir(parents=True)
     values = {"name": name, "converted": converted, "source": source, "families": list(converted.families)}
-    for file in ("domain.yaml", "toolkit.py", "tasks.py", "README.md"):
-        (aside / file).write_text(_render(file, values), encoding="utf-8")
-    (aside / "guideline.md").write_text(converted.guideline.strip() + "\n", encoding="utf-8")
-    (aside / "source.json").write_text(
-        json.dumps(source, ensure_ascii=False, indent=1, sort_keys=True) + "\n", encoding="utf-8"
-    )
-    for file, text in converted.data.items():
-        (aside / "data" / file).write_text(text, encoding="utf-8")
-    aside.replace(out)
+    texts = {
+        **{file: _render(file, values) for file in ("domain.yaml", "toolkit.py", "tasks.py", "README.md")},
+        "guideline.md": converted.guideline.strip() + "\n",
+        "source.json": json.dumps(source, ensure_ascii=False, indent=1, sort_keys=True) + "\n",
+        **{f"data/{file}": text for file, text in converted.data.items()},
+    }
+    try:
+        (aside / "data").mkdir(parents=True)
+        for file, text in texts.items():
+            (aside / file).write_text(text, encoding="utf-8", errors="replace")  # half a surrogate pair is no text
+        aside.replace(out)
+    except OSError as error:
+        shutil.rmtree(aside, ignore_errors=True)
+        if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+            raise
+        raise ContentError(f"--out {out} was made by someone else meanwhile; choose a new folder") from None
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
 
 
 def _render(file: str, values: Mapping[str, Any]) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ContentError
+from healthgym.files import read_json
 
 SUFFIXES = (".json", ".jsonl", ".ndjson", ".csv")
 MAX_BYTES = 512 * 1024 * 1024
@@ -77,13 +78,13 @@ def read_source(path: Path) -> Source:
 def parse_json(source: Source) -> Any:
     """Return the JSON document of a file. Raises ContentError with line and column."""
     try:
-        return json.loads(source.text)
+        return read_json(source.text)
     except json.JSONDecodeError as error:
         raise ContentError(
             f"{source.path}, line {error.lineno}: not valid JSON at column {error.colno}: {error.msg}"
         ) from None
-    except RecursionError:
-        raise ContentError(f"{source.path}: the JSON is nested too deeply to be a case") from None
+    except ValueError as error:
+        raise ContentError(f"{source.path}: not valid JSON: {error}") from None
 
 
 def entries(source: Source) -> Iterator[tuple[str, Any]]:
@@ -98,16 +99,16 @@ def entries(source: Source) -> Iterator[tuple[str, Any]]:
         return
     for number, line in lines:
         try:
-            value = json.loads(line)
-        except (json.JSONDecodeError, RecursionError) as error:
+            value = read_json(line)
+        except ValueError as error:
             value = ContentError(f"not valid JSON ({error})")
         yield f"{source.path.name}, line {number}", value
 
 
 def _is_whole(line: str) -> bool:
     try:
-        json.loads(line)
-    except (json.JSONDecodeError, RecursionError):
+        read_json(line)
+    except ValueError:
         return False
     return True
 
@@ -116,5 +117,8 @@ def rows(source: Source) -> Iterator[tuple[str, dict[str, str]]]:
     """Yield (place, row) of a CSV file with a header line."""
     csv.field_size_limit(MAX_BYTES)
     reader = csv.DictReader(io.StringIO(source.text, newline=""))
-    for row in reader:
-        yield f"{source.path.name}, line {reader.line_num}", row
+    try:
+        for row in reader:
+            yield f"{source.path.name}, line {reader.line_num}", row
+    except csv.Error as error:
+        raise ContentError(f"{source.path}, line {reader.line_num}: no CSV ({error})") from None

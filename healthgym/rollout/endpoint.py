@@ -311,8 +311,12 @@ def checked_url(url: str) -> str:
     Raises:
         ConfigError: It is none, or holds a password, which would end up in files.
     """
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    try:
+        parts = urlsplit(url)
+        is_whole = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not close, or a port that is none
+        is_whole = False
+    if not is_whole:
         raise ConfigError(f"{url!r} is no endpoint; expected something like http://127.0.0.1:8000/v1")
     if parts.username or parts.password or parts.query:
         raise ConfigError(

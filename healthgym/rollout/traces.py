@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Any
 
 from healthgym.errors import HealthgymError
+from healthgym.files import read_json
 from healthgym.rollout.trajectory import Trajectory
 
 logger = logging.getLogger(__name__)
@@ -88,7 +89,7 @@ def read_records(path: str | Path) -> Iterator[dict[str, Any]]:
     with path.open("rb") as file:
         for line in file:
             try:
-                record = json.loads(line)
+                record = read_json(line)
             except ValueError:
                 broken += 1
                 continue

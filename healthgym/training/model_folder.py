@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from healthgym.errors import ConfigError
+from healthgym.files import read_json
 
 TOKENIZERS = ("tokenizer.json", "tokenizer.model", "spiece.model", "vocab.json", "vocab.txt", "tekken.json")
 WEIGHTS = ("*.safetensors", "pytorch_model*.bin")
@@ -76,10 +77,10 @@ def broken_safetensors(path: Path) -> str | None:
         if size < 8 or length > size - 8:
             return f"is cut off after {size:,} bytes"
         try:
-            header = json.loads(file.read(length))
-        except ValueError:
+            header = read_json(file.read(length))
+            end = max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
+        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
             return "has an unreadable header"
-    end = max((entry["data_offsets"][1] for name, entry in header.items() if name != "__metadata__"), default=0)
     if size < 8 + length + end:
         return f"is cut off: {8 + length + end:,} bytes are expected, {size:,} are there"
     return None
@@ -91,10 +92,10 @@ _AGAIN = "Copy or save the model again."
 
 def _broken_json(path: Path) -> str | None:
     try:
-        json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path.read_text(encoding="utf-8"))
     except (ValueError, OSError) as error:
         return f"cannot be read ({error})"
-    return None
+    return None if isinstance(found, dict) else f"holds no object, but a {type(found).__name__}"
 
 
 def _json(path: Path) -> dict[str, Any]:

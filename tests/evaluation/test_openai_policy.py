@@ -230,7 +230,7 @@ def test_tools_go_out_as_the_server_takes_them(server: Server, mode):
 
 
 def test_addresses_without_scheme_or_with_credentials_are_refused(monkeypatch):
-    for url in ("localhost:8000", "ftp://x/v1", "", "http://"):
+    for url in ("localhost:8000", "ftp://x/v1", "", "http://", "http://x:99999/v1", "http://[::1/v1"):
         with pytest.raises(ConfigError, match="is no endpoint"):
             checked_url(url)
     for url in ("https://me:secret@x/v1", "https://x/v1?key=secret"):

@@ -202,3 +202,12 @@ def test_a_profile_without_its_question_is_refused_by_name(tmp_path: Path):
     write_json(folder / "release_evidences.json", evidences)
     with pytest.raises(ContentError, match=r"release_evidences.json, 'E_4': 'question_en' is missing"):
         import_cases(folder, tmp_path / "my_ddx")
+
+
+def test_possible_values_that_are_no_list_are_refused_by_name(tmp_path: Path):
+    folder = write_ddxplus(tmp_path / "in")
+    _, evidences = ddxplus()
+    evidences["E_4"]["possible-values"] = 5
+    write_json(folder / "release_evidences.json", evidences)
+    with pytest.raises(ContentError, match=r"release_evidences.json, 'E_4': 'possible-values' must be a list"):
+        import_cases(folder, tmp_path / "my_ddx")

@@ -167,3 +167,29 @@ def test_an_imported_domain_plays_as_an_environment(tmp_path: Path, osce: Path):
 def test_an_import_without_a_licence_says_so(tmp_path: Path, osce: Path):
     assert "--licence" in import_cases(osce, tmp_path / "clinic").log.notes[-1]
     assert not any("--licence" in note for note in import_cases(osce, tmp_path / "other", licence="MIT").log.notes)
+
+
+@pytest.mark.parametrize("text", ["[" + "1" * 5_000 + "]", "[" * 100_000])
+def test_json_that_python_cannot_hold_is_refused(tmp_path: Path, text: str):
+    (tmp_path / "cases.json").write_text(text)
+    with pytest.raises(ContentError, match="not in the format"):
+        import_cases(tmp_path / "cases.json", tmp_path / "my_cases", format="agentclinic")
+
+
+def test_half_a_surrogate_pair_costs_no_import(tmp_path: Path):
+    case = json.loads(json.dumps(consultations()[0]))
+    case["OSCE_Examination"]["Patient_Actor"]["History"] = "Pain \ud800 for two days."
+    (tmp_path / "osce.jsonl").write_text(json.dumps(case) + "\n")
+    import_cases(tmp_path / "osce.jsonl", tmp_path / "my_cases")
+    assert all(b"\xed\xa0" not in data for data in content(tmp_path / "my_cases").values())
+
+
+def test_an_import_that_fails_leaves_nothing_beside(osce: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def taken(path: Path, target: Path) -> Path:
+        raise OSError(39, "Directory not empty")
+
+    before = sorted(tmp_path.iterdir())
+    monkeypatch.setattr(Path, "replace", taken)
+    with pytest.raises(ContentError, match="made by someone else meanwhile"):
+        import_cases(osce, tmp_path / "my_cases")
+    assert sorted(tmp_path.iterdir()) == before

@@ -38,10 +38,9 @@ def _converter(records: Sequence[Record], split: str) -> Callable[[Record], Item
             answer=answer, strata={"subset": record.values.get("meta_info")},
         )  # fmt: skip
         told = record.values.get("answer")
-        if told is not None and told != options[answer]:
-            raise ConfigError(
-                f"{record.where}: answer_idx {answer!r} is the option {options[answer]!r}, but answer says {told!r}"
-            )
+        said = item.content["options"][answer]
+        if told is not None and told != said:
+            raise ConfigError(f"{record.where}: answer_idx {answer!r} is the option {said!r}, but answer says {told!r}")
         return item
 
     def endings(record: Record) -> Item:

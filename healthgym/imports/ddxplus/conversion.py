@@ -110,10 +110,12 @@ def _evidences(source: Source) -> list[dict[str, Any]]:
         if kind not in ("B", "C", "M"):
             raise ContentError(f"{source.path}, {code!r}: data_type must be B, C or M, got {kind!r}")
         meanings = _need(item, source, code, "value_meaning", dict)
-        values = {
-            str(value): str(meanings.get(str(value), {}).get("en", value))
-            for value in item.get("possible-values") or []
-        }
+        possible = item.get("possible-values") or []
+        if not isinstance(possible, list) or not all(isinstance(one, Mapping) for one in meanings.values()):
+            raise ContentError(
+                f"{source.path}, {code!r}: 'possible-values' must be a list and 'value_meaning' hold an object by value"
+            )
+        values = {str(value): str(meanings.get(str(value), {}).get("en", value)) for value in possible}
         found.append(
             {
                 "code": code,
