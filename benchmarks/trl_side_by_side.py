@@ -22,7 +22,7 @@ import torch
 from datasets import Dataset
 from transformers import TrainerCallback
 from trl import GRPOTrainer
-from trl.chat_template_utils import qwen3_chat_template
+from trl.chat_template_utils import add_response_schema, qwen3_chat_template
 
 from healthgym.envs import Episode
 from healthgym.rewards import RewardConfig, compose
@@ -186,7 +186,10 @@ def main() -> None:
     for name, train in (("healthgym", ours), ("trl", theirs)):
         model, tokenizer = load_saved(start, config.model)
         if name == "trl":
-            tokenizer.chat_template = qwen3_chat_template  # TRL reads tool calls of templates it knows
+            # TRL reads the tool calls of templates it knows; these calls look like Qwen3's, in a template that is the model's own.
+            own, tokenizer.chat_template = tokenizer.chat_template, qwen3_chat_template
+            tokenizer = add_response_schema(tokenizer)
+            tokenizer.chat_template = own
         with tempfile.TemporaryDirectory() as folder:
             logs[name] = train(config, model, tokenizer, suite, task_ids, Path(folder))
         result[name] = logs[name].summary()

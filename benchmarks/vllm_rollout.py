@@ -16,7 +16,6 @@ from typing import Any
 import psutil
 import torch
 
-from healthgym.registry import domain_names
 from healthgym.rollout import ChatTemplate, Job, OraclePolicy, collect, episode_maker
 from healthgym.rollout.transformers_engine import TransformersPolicy
 from healthgym.tasks import load_suite
@@ -34,7 +33,7 @@ def cpu_seconds() -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--domain", default=domain_names()[0], help="name or folder")
+    parser.add_argument("--domain", default="triage_emergency", help="name or folder")
     parser.add_argument("--model", help="folder or hub name; a tiny one from scratch when absent")
     parser.add_argument("--dtype", default="float32", choices=("float32", "bfloat16"))
     parser.add_argument("--episodes", type=int, default=64)
