@@ -16,7 +16,7 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 from datasets import Dataset
@@ -37,7 +37,7 @@ from healthgym.training.run import prepare, run_tasks
 from healthgym.training.trainer import EpisodeTrainer
 
 RECIPE = Path(__file__).parents[1] / "recipes" / "quickstart" / "tt_opd.yaml"
-PROFILE = "bare"
+PROFILE: Final = "bare"
 LIMIT = 320
 """Tokens of a completion, and of one turn of it, on both sides."""
 CALLS = 12
