@@ -1,9 +1,9 @@
 """Steps and tokens a second beside TRL's own GRPOTrainer with `environment_factory`, on the same tasks, model and settings.
 
-    python benchmarks/trl_side_by_side.py --steps 4 --warm-start 300 --start runs/side_by_side
+    python benchmarks/trl_side_by_side.py --steps 4 --run runs/quickstart/tt_opd
 
-Both start from the same weights: a tiny Qwen3 from scratch, shown demonstrations first so that it calls tools; it is made once
-and kept in the folder --start. Both read the same prompt tokens, which is checked: tool schemas are in neither, since the model
+Both start from the same weights: the quickstart's tiny Qwen3 after its warm start, which calls tools. --run is the folder of a
+run that begins so; where it has no start yet, the warm start is made there once. Both read the same prompt tokens, which is checked: tool schemas are in neither, since the model
 learnt the tools from demonstrations. Both make the same number of episodes under the same limits of tokens and calls. TRL plays
 the episodes through an adapter that offers a domain's tools as methods; it has no signal that an episode is over, so a
 submitted episode goes on with one more turn or several until the model stops calling tools.
@@ -16,28 +16,29 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import torch
 from datasets import Dataset
 from transformers import TrainerCallback
 from trl import GRPOTrainer
-from trl.chat_template_utils import qwen3_chat_template
+from trl.chat_template_utils import add_response_schema, qwen3_chat_template
 
 from healthgym.envs import Episode
 from healthgym.rewards import RewardConfig, compose
 from healthgym.tasks import Suite, load_suite
 from healthgym.training.arguments import rows_needed, trl_arguments
 from healthgym.training.config import RunConfig
-from healthgym.training.loading import make_config
+from healthgym.training.loading import load_config
 from healthgym.training.models import load_saved
 from healthgym.training.policy_source import source_from
 from healthgym.training.rows import plan_rows
 from healthgym.training.run import prepare, run_tasks
 from healthgym.training.trainer import EpisodeTrainer
 
-PROFILE = "bare"
-LIMIT = 384
+RECIPE = Path(__file__).parents[1] / "recipes" / "quickstart" / "tt_opd.yaml"
+PROFILE: Final = "bare"
+LIMIT = 320
 """Tokens of a completion, and of one turn of it, on both sides."""
 CALLS = 12
 """Turns of an episode that may call tools."""
@@ -121,31 +122,14 @@ def keep_prompts(trainer: GRPOTrainer, log: Rows) -> GRPOTrainer:
     return trainer
 
 
-def config_of(arguments: argparse.Namespace) -> RunConfig:
-    """Return the settings that both trainers run under."""
-    return make_config(
-        {
-            "preset": "grpo",
-            "model": {
-                "tiny": {
-                    "layers": 2,
-                    "hidden_size": 128,
-                    "intermediate_size": 384,
-                    "vocab_size": 2048,
-                    "max_positions": 1024,
-                }
-            },
-            "env": {"domains": ["triage_emergency"], "families": ["vital_sign_triage"], "prompt_profile": PROFILE},
-            "rollout": {"max_tokens_per_turn": LIMIT, "max_completion_tokens": LIMIT, "trace_every": 0},
-            "warm_start": {
-                "demonstrations": 512,
-                "steps": arguments.warm_start,
-                "learning_rate": 2e-3,
-                "batch_size": 16,
-            },
-            "optim": {"steps": arguments.steps, "tasks_per_step": 4, "num_generations": 4, "learning_rate": 1e-5},
-        }
-    )
+def config_of(steps: int) -> RunConfig:
+    """Return the settings that both trainers run under: the quickstart's, as plain GRPO, with a turn as long as an episode."""
+    changes = [
+        "preset=grpo", "teacher=null", "hint=null", "reward.length=null", f"optim.steps={steps}", "optim.tasks_per_step=4",
+        "optim.num_generations=4", "optim.learning_rate=1e-5", f"rollout.max_tokens_per_turn={LIMIT}",
+        f"rollout.max_completion_tokens={LIMIT}", "rollout.trace_every=0",
+    ]  # fmt: skip
+    return load_config(RECIPE, changes)
 
 
 def ours(config: RunConfig, model: Any, tokenizer: Any, suite: Suite, task_ids: list[str], folder: Path) -> Rows:
@@ -188,20 +172,24 @@ def theirs(config: RunConfig, model: Any, tokenizer: Any, suite: Suite, task_ids
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=4)
-    parser.add_argument("--warm-start", type=int, default=300, help="supervised steps before both")
-    parser.add_argument("--start", type=Path, default=Path("runs/side_by_side"), help="keeps the warm-started model")
+    parser.add_argument("--run", type=Path, default=Path("runs/side_by_side"), help="run folder whose start both take")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    config = config_of(arguments)
+    config = config_of(arguments.steps)
     suite = load_suite(*config.env.domains)
     task_ids = run_tasks(config, suite)[:64]
-    start = prepare(config, arguments.start, source_from())
+    start = arguments.run / "start"
+    if not start.is_dir():
+        prepare(config, arguments.run, source_from())
     result = {}
     logs = {}
     for name, train in (("healthgym", ours), ("trl", theirs)):
         model, tokenizer = load_saved(start, config.model)
         if name == "trl":
-            tokenizer.chat_template = qwen3_chat_template  # TRL reads tool calls of templates it knows
+            # TRL reads the tool calls of templates it knows; these calls look like Qwen3's, in a template that is the model's own.
+            own, tokenizer.chat_template = tokenizer.chat_template, qwen3_chat_template
+            tokenizer = add_response_schema(tokenizer)
+            tokenizer.chat_template = own
         with tempfile.TemporaryDirectory() as folder:
             logs[name] = train(config, model, tokenizer, suite, task_ids, Path(folder))
         result[name] = logs[name].summary()

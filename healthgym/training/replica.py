@@ -8,7 +8,7 @@ from torch import nn
 
 from healthgym.training.config import RunConfig
 from healthgym.training.processes import sharding
-from healthgym.training.shards import whole_parameters
+from healthgym.training.shards import whole_parameters, whole_shape
 from healthgym.training.warm_start import restore_forward
 
 
@@ -19,7 +19,7 @@ class Replica:
     another engine.
 
     Args:
-        model: The model, before it is sharded.
+        model: The model; FSDP has not sharded it yet, DeepSpeed may have.
         device: Where the copy lies.
         dtype: Of its weights.
     """
@@ -28,7 +28,8 @@ class Replica:
         self._source = model
         # Parameters are allocated anew and filled by `refresh`; the rest of the model is copied around them.
         empty = {
-            id(p): nn.Parameter(torch.empty_like(p, device=device, dtype=dtype), False) for p in model.parameters()
+            id(p): nn.Parameter(torch.empty(whole_shape(p), device=device, dtype=dtype), False)
+            for p in model.parameters()
         }
         self.model: Any = copy.deepcopy(model, empty)
         restore_forward(self.model)  # a trainer's patch would be copied with the original's modules in its closure

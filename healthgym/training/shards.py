@@ -65,6 +65,11 @@ def entries(part: Tensor, like: Tensor, places: Tensor) -> Tensor:
     return found
 
 
+def whole_shape(parameter: nn.Parameter) -> torch.Size:
+    """Return the shape of a parameter as a whole, also where DeepSpeed holds it in pieces."""
+    return torch.Size(parameter.ds_shape) if _is_partitioned(parameter) else parameter.shape  # type: ignore[arg-type]
+
+
 def whole_parameters(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
     """Yield every parameter whole, one at a time, so that no more than one is held beside the shards.
 
@@ -74,9 +79,9 @@ def whole_parameters(model: nn.Module) -> Iterator[tuple[str, Tensor]]:
         if not _is_partitioned(parameter):
             yield name, whole(parameter)
             continue
-        from deepspeed.zero import GatheredParameters
+        from deepspeed import zero  # an attribute, not a module of its own
 
-        with GatheredParameters([parameter]):
+        with zero.GatheredParameters([parameter]):
             yield name, parameter.detach()
 
 

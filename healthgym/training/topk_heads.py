@@ -114,12 +114,12 @@ class _TopkHeads(torch.autograd.Function):
         sums: list[Tensor | None] = [torch.empty_like(hidden) if wanted[0] else None, None, None]
         for places in _chunks(len(hidden), ctx.size):
             inputs = [hidden[places], weight, bias]
-            leaves = [
+            leaves: list[Any] = [
                 None if one is None else one.detach().requires_grad_(want)
                 for one, want in zip(inputs, wanted, strict=True)
             ]
             with torch.enable_grad(), ctx.autocast:
-                logps = head_logps(*leaves, ctx.temperature)
+                logps = head_logps(leaves[0], leaves[1], leaves[2], ctx.temperature)
                 values = ctx.compare(logps, ids[places], kept[places])
             asked = [place for place, want in enumerate(wanted) if want]
             found = torch.autograd.grad(values, [leaves[place] for place in asked], gradient[places])
