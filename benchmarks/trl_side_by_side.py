@@ -3,10 +3,10 @@
     python benchmarks/trl_side_by_side.py --steps 4 --run runs/quickstart/tt_opd
 
 Both start from the same weights: the quickstart's tiny Qwen3 after its warm start, which calls tools. --run is the folder of a
-run that begins so; where it has no start yet, the warm start is made there once. Both read the same prompt tokens, which is checked: tool schemas are in neither, since the model
-learnt the tools from demonstrations. Both make the same number of episodes under the same limits of tokens and calls. TRL plays
-the episodes through an adapter that offers a domain's tools as methods; it has no signal that an episode is over, so a
-submitted episode goes on with one more turn or several until the model stops calling tools.
+run that begins so; where it has no start yet, the warm start is made there once. Both read the same prompt tokens, which is
+checked: tool schemas are in neither, since the model learnt the tools from demonstrations. Both make the same number of episodes
+under the same limits of tokens and calls. TRL plays the episodes through an adapter that offers a domain's tools as methods; it
+has no signal that an episode is over, so a submitted episode goes on until the model stops calling tools.
 """
 
 import argparse
