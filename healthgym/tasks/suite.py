@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from hashlib import sha256
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from healthgym.errors import ConfigError, NotRegistered, TaskError
@@ -120,7 +121,13 @@ def load_suite(*domains: str, per_family: Mapping[Any, int] | None = None) -> Su
         domains: Names or folders.
         per_family: See `Suite`; None gives the frozen suite.
     """
-    return _load(domains, tuple(sorted((per_family or {}).items())))
+    return _load(tuple(map(_place, domains)), tuple(sorted((per_family or {}).items())))
+
+
+def _place(domain: str) -> str:
+    """Return a name as it is and a folder as its whole path: what is kept must not depend on the folder one works in."""
+    folder = Path(domain).expanduser()
+    return str(folder.resolve()) if (folder / "domain.yaml").is_file() else domain
 
 
 @lru_cache(maxsize=32)

@@ -1,5 +1,6 @@
 import pytest
 
+from healthgym.authoring.scaffold import new_domain
 from healthgym.errors import ConfigError, NotRegistered
 from healthgym.tasks import load_suite
 
@@ -40,3 +41,11 @@ def test_a_family_without_a_split_gets_none_of_it():
 def test_an_unknown_split_is_refused():
     with pytest.raises(ConfigError, match=r"dev.*train, val, test, test_ood"):
         load_suite(DOMAIN, per_family={"dev": 5})
+
+
+def test_a_folder_is_told_by_its_place_and_not_by_the_name_it_was_given(tmp_path, monkeypatch):
+    for place in ("one", "two"):
+        (tmp_path / place).mkdir()
+        new_domain(tmp_path / place / "fever")
+        monkeypatch.chdir(tmp_path / place)
+        assert load_suite("fever").domains["fever"].folder == tmp_path / place / "fever"

@@ -204,7 +204,7 @@ def test_batches_that_cannot_be_cut_are_refused(tmp_path: Path):
 def test_hints_that_no_episode_can_carry_stop_the_first_step(tmp_path: Path):
     trainer, _ = build(tmp_path, settings(steps=1))
     trainer.distill.distillation.hints_of = lambda trajectories: [None] * len(trajectories)
-    with pytest.raises(ConfigError, match="not one of the first 8 episodes"):
+    with pytest.raises(ConfigError, match="not one of the first step"):
         trainer.train()
 
 
