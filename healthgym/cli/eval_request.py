@@ -49,6 +49,7 @@ class Request:
     given: Given = field(default_factory=dict)
     sampling: Given = field(default_factory=dict)
     options: Given = field(default_factory=dict)
+    _made: "dict[str, Benchmark]" = field(default_factory=dict, repr=False)
 
     def split_of(self, name: str) -> str | None:
         """Return which split of a benchmark is asked for; None is its default.
@@ -101,6 +102,8 @@ class Request:
             benchmark, settings, _ = self._prepared(name, run)
             if settings.mode not in benchmark.modes:
                 raise ConfigError(f"{name} has no mode {settings.mode!r}.{nearest(settings.mode, benchmark.modes)}")
+            if self.data is not None:
+                benchmark.items()  # broken data is told of in a moment; a model may take minutes
 
     def evaluate(
         self, name: str, candidate: "Candidate", run: "RunSettings | None", services: "Services | None", folder: Path
@@ -137,7 +140,11 @@ class Request:
         from healthgym.evaluation.benchmarks import load_benchmark
 
         options = {**(run.gym if run is not None and name == "gym" else {}), **self.options}
-        benchmark = load_benchmark(name, Source(path=self.data, split=self.split_of(name), options=options))
+        key = f"{name} {options!r}"
+        if key not in self._made:
+            source = Source(path=self.data, split=self.split_of(name), options=options)
+            self._made[key] = load_benchmark(name, source)
+        benchmark = self._made[key]
         values = {**(run.settings if run else {}), **self.given}
         if "profile" in values:
             values["profile"] = check_profile(values["profile"])

@@ -109,6 +109,15 @@ def test_mistakes_are_told_with_the_remedy_before_a_model_is_loaded(run, model, 
     assert found.code == 2 and message in " ".join(found.err.split())
 
 
+def test_broken_data_is_told_of_before_a_model_is_loaded(run, tmp_path):
+    (tmp_path / "own.jsonl").write_text(
+        '{"id": "a", "question": "?", "options": {"A": "x", "B": "y"}, "answer": "C"}\n'
+    )
+    asked = ("eval", "model", "--engine", "openai", "--endpoint", "http://127.0.0.1:9", "--suite", "my_questions")
+    found = run(*asked, "--data", tmp_path / "own.jsonl")
+    assert found.code == 2 and "own.jsonl" in found.err and "127.0.0.1" not in found.err
+
+
 def test_the_list_names_every_benchmark_with_modes_data_splits_and_options(run):
     found = {one["name"]: one for one in run("eval", "--list", "--json").json}
     assert {"gym", "medqa", "ehr_eicu", "slake_open", "k_qa_golden", "safety_prompts"} <= set(found)
