@@ -37,10 +37,12 @@ def main() -> int:
     return 0
 
 
+FEWEST = 3
+"""Seeds below which neither interval nor test is stated: the t of two seeds is 12.7 where that of many is 2.0."""
 NOTE = (
     "A row's figures are means over its seeds. Intervals are 95 % t-intervals over seeds; a difference is paired by seed "
     "(same start, same tasks, same order), its p-value is of the paired t-test, adjusted by Holm's method over the arms of "
-    "the table. Success is measured on held-out tasks at the training temperature."
+    "the table; both are stated from three seeds on. Success is measured on held-out tasks at the training temperature."
 )
 
 
@@ -94,7 +96,7 @@ def success_table(found: Results, split: str, reference: str) -> list[str]:
         values = [record[split]["success"] for record in by_seed.values()]
         shared = sorted(set(by_seed) & set(found.get(reference, {})))
         pairs = [(by_seed[s][split]["success"], found[reference][s][split]["success"]) for s in shared]
-        difference = None if arm == reference or len(pairs) < 2 else [a - b for a, b in pairs]
+        difference = None if arm == reference or len(pairs) < FEWEST else [a - b for a, b in pairs]
         if difference is not None:
             p_values.append(float(stats.ttest_1samp(difference, 0.0).pvalue) if any(difference) else 1.0)
         rows.append((arm, values, difference))
@@ -143,9 +145,9 @@ def late(curves: Sequence[Sequence[Mapping[str, float]]], name: str, steps: int 
 
 
 def with_interval(values: Sequence[float], *, signed: bool = False) -> str:
-    """Return a mean over seeds with its 95 % t-interval, or the mean alone of one seed."""
+    """Return a mean over seeds with its 95 % t-interval, or the mean alone where seeds are fewer than `FEWEST`."""
     mean, sign = fmean(values), "+" if signed else ""
-    if len(values) < 2:
+    if len(values) < FEWEST:
         return f"{mean:{sign}.3f}"
     half = float(stats.t.ppf(0.975, len(values) - 1) * stats.sem(values))
     return f"{mean:{sign}.3f} ({mean - half:{sign}.3f} to {mean + half:{sign}.3f})"
