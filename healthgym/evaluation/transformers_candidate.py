@@ -111,7 +111,11 @@ def device_of(named: str | None) -> str:
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
         torch.empty(0, device=named)
-    except (RuntimeError, AssertionError, NotImplementedError) as error:
+    except (
+        RuntimeError,
+        AssertionError,
+        NotImplementedError,
+    ) as error:  # unknown name; build without it; no such backend
         raise ConfigError(f"There is no device {named!r} here: {str(error).splitlines()[0]}") from error
     return named
 
