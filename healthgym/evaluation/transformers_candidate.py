@@ -111,11 +111,8 @@ def device_of(named: str | None) -> str:
         return "cuda" if torch.cuda.is_available() else "cpu"
     try:
         torch.empty(0, device=named)
-    except (
-        RuntimeError,
-        AssertionError,
-        NotImplementedError,
-    ) as error:  # unknown name; build without it; no such backend
+    # In turn: an unknown name, a torch built without the device, a device without tensors.
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
         raise ConfigError(f"There is no device {named!r} here: {str(error).splitlines()[0]}") from error
     return named
 
