@@ -42,7 +42,7 @@ def test_a_workbook_is_read_with_shared_inline_and_missing_cells(tmp_path):
         ("a.json", json.dumps([{"q": "1", "a b": "two\nlines"}]).encode()),
         ("b.json", json.dumps({"version": 2, "data": [{"q": "1", "a b": "two\nlines"}]}).encode()),
         ("a.jsonl", json.dumps({"q": "1", "a b": "two\nlines"}).encode() + b"\n\n"),
-        ("a.jsonl.gz", gzip.compress(json.dumps({"q": "1", "a b": "two\nlines"}).encode())),
+        ("a.jsonl.gz", gzip.compress(json.dumps({"q": "1", "a b": "two\nlines"}).encode(), mtime=0)),
         ("a.pkl", pickle.dumps([{"q": "1", "a b": "two\nlines"}])),
     ],
 )
