@@ -17,6 +17,8 @@ from healthgym.evaluation.statistics import holm
 FOLDER = Path(__file__).parent
 Results = Mapping[str, Mapping[int, Mapping[str, Any]]]
 """By arm and seed."""
+Contrasts = Mapping[str, Mapping[str, Sequence[str]]]
+"""By what is compared: the arms `with` it and, in the same order, their likes `without`."""
 
 
 def main() -> int:
@@ -30,7 +32,7 @@ def main() -> int:
     for setting, described in design.content["settings"].items():
         found = load(arguments.results, design, setting)
         if found:
-            parts.append(section(setting, described, found))
+            parts.append(section(setting, described, found, design.content["contrasts"]))
             draw(setting, {arm: list(by_seed.values()) for arm, by_seed in found.items()}, arguments.results)
     (arguments.results / "results.md").write_text("\n".join(parts), encoding="utf-8")
     print(arguments.results / "results.md")
@@ -68,12 +70,13 @@ def load(folder: Path, design: Design, setting: str) -> Results:
     return found
 
 
-def section(setting: str, described: Mapping[str, Any], found: Results) -> str:
+def section(setting: str, described: Mapping[str, Any], found: Results, contrasts: Contrasts) -> str:
     """Return a setting's tables."""
     reference = described["reference"]
     lines = [f"## {setting}", "", described["question"], ""]
     for split in design_splits(found):
         lines += [f"### Success on {split}", "", *success_table(found, split, reference), ""]
+        lines += [*contrast_table(found, split, contrasts), ""]
     lines += [
         "### What the episodes of the last ten steps and the held-out ones look like",
         "",
@@ -98,7 +101,7 @@ def success_table(found: Results, split: str, reference: str) -> list[str]:
         pairs = [(by_seed[s][split]["success"], found[reference][s][split]["success"]) for s in shared]
         difference = None if arm == reference or len(pairs) < FEWEST else [a - b for a, b in pairs]
         if difference is not None:
-            p_values.append(float(stats.ttest_1samp(difference, 0.0).pvalue) if any(difference) else 1.0)
+            p_values.append(p_value(difference))
         rows.append((arm, values, difference))
     adjusted = iter(holm(p_values))
     lines = [f"| arm | seeds | success | less `{reference}` | p (Holm) | by seed |", "|---|---|---|---|---|---|"]
@@ -107,6 +110,37 @@ def success_table(found: Results, split: str, reference: str) -> list[str]:
         seeds = " ".join(f"{value:.2f}" for value in values)
         lines.append(f"| `{arm}` | {len(values)} | {with_interval(values)} | {gap} | {p} | {seeds} |")
     return lines
+
+
+def contrast_table(found: Results, split: str, contrasts: Contrasts) -> list[str]:
+    """Return what each part of the method adds: the difference between arms that differ in nothing else, paired by seed."""
+    rows = []
+    for name, sides in contrasts.items():
+        arms = [*sides["with"], *sides["without"]]
+        seeds = sorted(set.intersection(*(set(found.get(arm, ())) for arm in arms)))
+        if len(seeds) < FEWEST:
+            continue
+        mean = {
+            side: [fmean(found[arm][seed][split]["success"] for arm in sides[side]) for seed in seeds]
+            for side in ("with", "without")
+        }
+        rows.append((name, sides, [a - b for a, b in zip(mean["with"], mean["without"], strict=True)]))
+    if not rows:
+        return []
+    adjusted = holm([p_value(gaps) for *_, gaps in rows])
+    lines = ["| part | with | without | seeds | adds | p (Holm) | by seed |", "|---|---|---|---|---|---|---|"]
+    for (name, sides, gaps), p in zip(rows, adjusted, strict=True):
+        names = (", ".join(f"`{arm}`" for arm in sides[side]) for side in ("with", "without"))
+        by_seed = " ".join(f"{gap:+.2f}" for gap in gaps)
+        lines.append(
+            f"| {name} | {' | '.join(names)} | {len(gaps)} | {with_interval(gaps, signed=True)} | {p:.3f} | {by_seed} |"
+        )
+    return lines
+
+
+def p_value(differences: Sequence[float]) -> float:
+    """Return the two-sided p of the paired t-test, 1 where nothing differs."""
+    return float(stats.ttest_1samp(differences, 0.0).pvalue) if any(differences) else 1.0
 
 
 def behaviour_table(found: Results) -> list[str]:

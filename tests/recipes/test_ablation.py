@@ -44,6 +44,47 @@ def test_arms_of_a_seed_share_their_start_unless_their_hints_differ(design):
     assert changed["hint_answer"] != changed["teacher_slow"] == starts["tt_opd"]
 
 
+def flat(values, above=""):
+    for name, value in values.items():
+        yield from flat(value, f"{above}{name}.") if isinstance(value, dict) else [(above + name, value)]
+
+
+def test_a_contrast_compares_arms_that_differ_in_what_it_names_alone(design):
+    may_differ = {
+        "hints": ("hint.",),
+        "right hints instead of another attempt's": ("hint.shuffle",),
+        "early turns first": ("turns.",),
+        "a KL to the start": ("optim.beta",),
+        "length shaping": ("reward.length",),
+    }
+    runs = {run.arm: run for run in [*design.runs("four_domains", seed=0), *design.runs("collapse", seed=0)]}
+
+    def settings(arm):
+        config = design.config(runs[arm]).model_dump(mode="json", exclude={"preset", "teacher", "model", "env"})
+        return {name: value for name, value in flat(config) if value is not None}
+
+    contrasts = design.content["contrasts"]
+    assert set(may_differ) < set(contrasts)
+    for name, allowed in may_differ.items():
+        for left, right in zip(contrasts[name]["with"], contrasts[name]["without"], strict=True):
+            one, other = settings(left), settings(right)
+            changed = {key for key in one | other if one.get(key) != other.get(key)}
+            assert changed and all(key.startswith(allowed) for key in changed), (name, left, right, changed)
+
+
+def test_a_contrast_is_the_mean_over_seeds_of_the_difference_within_a_seed(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    analyse = importlib.import_module("analyse")
+    success = {"a": [0.5, 0.6, 0.9], "b": [0.3, 0.6, 0.3], "c": [0.1, 0.2, 0.3], "d": [0.1, 0.0, 0.3]}
+    found = {arm: {seed: {"test": {"success": v}} for seed, v in enumerate(values)} for arm, values in success.items()}
+    # by seed: ((0.5 + 0.3) - (0.1 + 0.1)) / 2 = 0.3, ((0.6 + 0.6) - 0.2) / 2 = 0.5, ((0.9 + 0.3) - 0.6) / 2 = 0.3
+    contrasts = {"it": {"with": ["a", "b"], "without": ["c", "d"]}, "unknown": {"with": ["e"], "without": ["a"]}}
+    rows = analyse.contrast_table(found, "test", contrasts)
+    assert len(rows) == 3
+    # mean 0.3667, sd 0.11547, standard error 0.06667, t(0.975, 2) 4.3027: half 0.2868; t = 5.5, two-sided p 0.0315
+    assert rows[2] == "| it | `a`, `b` | `c`, `d` | 3 | +0.367 (+0.080 to +0.654) | 0.032 | +0.30 +0.50 +0.30 |"
+
+
 @pytest.mark.slow
 def test_a_run_leaves_a_result_and_the_analysis_reads_it(tmp_path: Path):
     content = yaml.safe_load((FOLDER / "experiment.yaml").read_text(encoding="utf-8"))
