@@ -18,7 +18,7 @@ from healthgym.training.distillation import Distillation
 from healthgym.training.gradients import GradientBalance
 from healthgym.training.guards import TeacherGuard
 from healthgym.training.heads import check_plain_head
-from healthgym.training.hints import grade_facts, hint_text
+from healthgym.training.hints import LEVELS, grade_facts, hint_text
 from healthgym.training.models import context_limit
 from healthgym.training.processes import sharding
 from healthgym.training.schedule import Lambda
@@ -152,16 +152,18 @@ def make_examples(
         suite: The tasks.
         source: Turns scripts into tokens.
         renderer: Renders hints; asked only when there are hinted examples.
-        level: Level of the hints.
+        level: Level of the hints where the settings name none.
         seed: Seeds every slip.
     """
     rng = np.random.default_rng([seed, 3])
+    level = settings.hint_level or level
     cases = [suite.case(task_id) for task_id in task_ids]
     hinted: list[bool] = (rng.random(settings.demonstrations) < settings.hinted_share).tolist()
     plans, hints = [], []
     for index, is_hinted in enumerate(hinted):
         case = cases[int(rng.integers(len(cases)))] if index >= len(cases) else cases[index]
-        script, hint = _plan(case, suite.domains[case.task.domain], cases, rng, settings, level if is_hinted else None)
+        drawn = LEVELS[int(rng.integers(len(LEVELS)))] if is_hinted and level == "mixed" else level
+        script, hint = _plan(case, suite.domains[case.task.domain], cases, rng, settings, drawn if is_hinted else None)
         plans.append((case.task.id, script.turns))
         hints.append(hint)
     render = renderer() if any(hints) else None

@@ -74,7 +74,8 @@ class Design:
         """Return the name of the warm-started model that a run shares with all whose warm start is the same."""
         config = self.config(run)
         parts = config.model_dump(mode="json", include={"seed", "model", "env", "warm_start"})
-        level = config.hint.level if config.hint else "process"
+        own = config.hint.level if config.hint else "process"
+        level = (config.warm_start and config.warm_start.hint_level) or own
         return f"seed{run.seed}-{sha256(repr((parts, level)).encode()).hexdigest()[:8]}"
 
 

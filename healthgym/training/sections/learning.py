@@ -61,6 +61,9 @@ class WarmStart(Section):
     batch_size: Count = 64
     hinted_share: Share = 0.0
     """Share of the examples that are corrective pairs: the hint of a failed attempt, then a trace that fixes just that."""
+    hint_level: Literal["outcome", "process", "answer", "mixed"] | None = None
+    """Level of those hints; null: the run's own `hint.level`, or process in a run without hints; mixed: drawn for each pair, so
+    that runs whose hints differ can begin at one model."""
     skip_evidence: tuple[Share, Share] = (0.0, 0.0)
     """Range of the chance that a demonstration skips a call of the oracle's."""
     wrong_answer: tuple[Share, Share] = (0.0, 0.0)
