@@ -33,7 +33,7 @@ def main() -> int:
         found = load(arguments.results, design, setting)
         if found:
             parts.append(section(setting, described, found, design.content["contrasts"]))
-            draw(setting, {arm: list(by_seed.values()) for arm, by_seed in found.items()}, arguments.results)
+            draw(setting, found, described["reference"], arguments.results)
     (arguments.results / "results.md").write_text("\n".join(parts), encoding="utf-8")
     print(arguments.results / "results.md")
     return 0
