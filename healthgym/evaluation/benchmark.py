@@ -110,6 +110,14 @@ class Detailed(Protocol):
         """Return JSON-like data for `details` in result.json."""
 
 
+@runtime_checkable
+class Indifferent(Protocol):
+    """A benchmark to which some options of `healthgym eval` make no difference, which is told before a model is loaded."""
+
+    def indifferent_to(self, settings: Settings) -> Mapping[str, str]:
+        """Return what would change nothing under these settings: why, by the option's name, `--set` options among them."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Where a benchmark's data is taken from, as the command line gives it.

@@ -110,5 +110,7 @@ def make(source: Source) -> MultipleChoice:
     return or_hub(made, source, HUB)
 
 
-ABOUT = {"mmlu_medical": about("MMLU, six medical subjects", GET, hub=HUB, splits=("test", "val", "dev"))}
+ABOUT = {
+    "mmlu_medical": about("MMLU, six medical subjects", GET, hub=HUB, splits=("test", "val", "dev"), splits_files=True)
+}
 BENCHMARKS = {"mmlu_medical": make}

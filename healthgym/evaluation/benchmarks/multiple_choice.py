@@ -173,6 +173,21 @@ class MultipleChoice:
             return self.judge_again(row, item) if self.judge_again is not None else row
         return scored(row, item.content)
 
+    def indifferent_to(self, settings: Settings) -> Mapping[str, str]:
+        """Return the options of the other mode and, where only likelihoods are read, what concerns writing."""
+        if settings.mode == "agentic":
+            return dict.fromkeys(OPTIONS, "it is of text mode, and this is agentic mode")
+        idle = dict.fromkeys(EPISODE_OPTIONS, "it is of agentic mode, and this is text mode")
+        readings = Readings.of(settings.options)
+        if readings.reading == "generate":
+            return {**idle, "option_text": "reading=generate reads no likelihoods"}
+        if readings.reading == "likelihood":
+            why = "likelihoods are read and nothing is written; --set reading=generate or both writes"
+            idle |= dict.fromkeys(
+                ("max_tokens", "temperature", "top_p", "top_k", "in_flight", "cache", "attempts"), why
+            )
+        return idle
+
     def details(self, rows: Sequence[Row]) -> Mapping[str, Any]:
         """Return what was searched in agentic mode; nothing in text mode."""
         return searched(rows)
@@ -289,7 +304,13 @@ def of_source(
 
 
 def about(
-    title: str, get: str, *, hub: str | None, splits: Sequence[str] = (), options: Mapping[str, str] | None = None
+    title: str,
+    get: str,
+    *,
+    hub: str | None,
+    splits: Sequence[str] = (),
+    splits_files: bool = False,
+    options: Mapping[str, str] | None = None,
 ) -> About:
     """Return what the list says of a benchmark of multiple choice.
 
@@ -298,11 +319,13 @@ def about(
         get: How to get the file.
         hub: Name of the data set that is loaded where no file is given; None where there is none.
         splits: Its splits, the default first.
+        splits_files: As of `About`.
         options: Options beside those of every benchmark of multiple choice.
     """
     return About(
         title=title, group="Multiple choice", modes=("text", "agentic"), data="--data" if hub is None else "hub",
         get=get if hub is None else f"Loaded from the hub ({hub}), or give --data: {get}.", splits=tuple(splits),
+        splits_files=splits_files,
         options={**ABOUT_OPTIONS, **(options or {})}, page="docs/multiple-choice.md, docs/agentic-questions.md",
     )  # fmt: skip
 
