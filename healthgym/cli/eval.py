@@ -183,7 +183,7 @@ def evaluate(
 
     A checkpoint of a training run is asked as the run asked it (domains, prompt, budgets, temperature) unless options say
     otherwise; of a run the best checkpoint is taken. Exit code 0 when done, 1 when rows were lost to errors of ours, 130
-    when interrupted, 2 for an error.
+    when interrupted (143 by SIGTERM), 2 for an error.
 
     With --run the checkpoints of a run are evaluated on its val tasks, and chosen from by checkpoint.best of its config.
 

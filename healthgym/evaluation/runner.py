@@ -18,6 +18,7 @@ from healthgym.evaluation.sampling import sample_items
 from healthgym.evaluation.summary import summarise_rows
 from healthgym.files import FULL
 from healthgym.rollout.trajectory import Trajectory
+from healthgym.terminated import Terminated, exit_code
 from healthgym.world import Services
 
 Progress = Callable[[int, int, Row | None], None]
@@ -159,11 +160,13 @@ class _Run:
         try:
             if self.missing:
                 self.benchmark.measure(list(self.missing.values()), self.candidate, self.settings, services, self._keep)
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             self.folder.write_result(self.record())
+            how = "Stopped by SIGTERM" if isinstance(stop, Terminated) else "Interrupted"
             raise RunStopped(
-                f"Interrupted with {self._done()} of {len(self.wanted)} rows in {self.folder.path}. They are whole; the "
-                "same command makes the others."
+                f"{how} with {self._done()} of {len(self.wanted)} rows in {self.folder.path}. They are whole; the same "
+                "command makes the others.",
+                exit_code=exit_code(stop),
             ) from None
         except OSError as error:
             if error.errno not in FULL:

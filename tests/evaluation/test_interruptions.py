@@ -18,6 +18,7 @@ from healthgym.evaluation.folder import EvaluationFolder
 from healthgym.evaluation.rows import read_rows
 from healthgym.evaluation.runner import evaluate
 from healthgym.locks import is_held
+from healthgym.terminated import sigterm_interrupts
 
 SCRIPT = Path(__file__).with_name("run_sums.py")
 TEXT = Settings(mode="text", in_flight=3)
@@ -56,14 +57,20 @@ def test_two_processes_cannot_evaluate_into_one_folder(tmp_path):
     assert evaluate(Sums(12), adder(), TEXT, tmp_path).record["n"] == 12
 
 
-def test_ctrl_c_sums_up_the_rows_so_far_and_says_how_to_go_on(tmp_path):
+@pytest.mark.parametrize(
+    ("number", "how", "code"), [(signal.SIGINT, "Interrupted", 130), (signal.SIGTERM, "Stopped by SIGTERM", 143)]
+)
+def test_ctrl_c_and_sigterm_sum_up_the_rows_so_far_and_say_how_to_go_on(tmp_path, number, how, code):
     def interrupt(answers):
         if answers == 4:
-            raise KeyboardInterrupt
+            os.kill(os.getpid(), number)
 
-    with pytest.raises(RunStopped, match=r"Interrupted with 4 of 10 rows .* same command") as stopped:
+    with (
+        pytest.raises(RunStopped, match=rf"{how} with 4 of 10 rows .* same command") as stopped,
+        sigterm_interrupts(),
+    ):
         evaluate(Sums(), adder(before=interrupt), TEXT, tmp_path)
-    assert stopped.value.exit_code == 130
+    assert stopped.value.exit_code == code
     result = json.loads((tmp_path / "result.json").read_text())
     assert (result["partial"], result["n"], result["expected"]) == (True, 4, 10)
     assert not is_held(tmp_path / "eval.lock")
