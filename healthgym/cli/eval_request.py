@@ -99,6 +99,7 @@ class Request:
 
     def check(self, run: "RunSettings | None") -> None:
         """Refuse benchmarks and settings that cannot be used or would not be, before a model is loaded."""
+        from healthgym.evaluation.benchmark import Checked
         from healthgym.evaluation.benchmarks import about
 
         plans = []
@@ -111,8 +112,10 @@ class Request:
         has_index = self.index is not None or (run is not None and run.index is not None)
         asked = {**(run.sampling if run else {}), **self.sampling}
         refuse_idle(self, plans, temperature=asked.get("temperature", 0.0), has_index=has_index)
-        if self.data is not None:
-            for benchmark, _ in plans:
+        for benchmark, settings in plans:
+            if isinstance(benchmark, Checked):
+                benchmark.check(settings, has_index=has_index)
+            if self.data is not None:
                 benchmark.items()  # broken data is told of in a moment; a model may take minutes
 
     def evaluate(

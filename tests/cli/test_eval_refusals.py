@@ -76,6 +76,22 @@ def test_an_option_that_would_change_nothing_is_refused_before_a_model_is_loaded
     assert found.code == 2 and refused in said and "127.0.0.1" not in said
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ((), "a knowledge base, and none was given. Give --index DIR"),
+        (("--set", "kb=mine"), "kb must be 'builtin'"),
+        (("--set", "kb=builtin", "--set", "tools=search_evidense"), "Did you mean 'search_evidence'"),
+        (("--set", "kb=builtin", "--set", "tools_of=psychiatri"), "Did you mean 'psychiatry'"),
+        (("--set", "kb=builtin", "--set", "audited=perhaps"), "audited must be yes or no"),
+    ],
+)
+def test_agentic_mode_is_told_what_it_lacks_before_a_model_is_loaded(run, data, words, told):
+    found = run(*(word.replace("DATA", str(data)) for word in AGENTIC), *words)
+    said = " ".join(found.err.split())
+    assert found.code == 2 and told in said and "127.0.0.1" not in said
+
+
 def test_an_option_that_one_of_several_benchmarks_uses_is_taken(run, data, fever):
     asked = ("eval", "m", *NOWHERE, "--engine-set", "timeout_s=1", "--suite", "gym,safety_prompts", "--max-turns", 2)
     assert "would change nothing" not in run(*asked).err

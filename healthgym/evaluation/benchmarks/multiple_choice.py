@@ -11,7 +11,12 @@ from healthgym.evaluation.about import About
 from healthgym.evaluation.asking import Ask, Reply, ask
 from healthgym.evaluation.benchmark import Floor, Keep, Mode, Settings, Source
 from healthgym.evaluation.benchmarks.question_episodes import OPTIONS as EPISODE_OPTIONS
-from healthgym.evaluation.benchmarks.question_episodes import measure_as_episodes, rescore_episode, searched
+from healthgym.evaluation.benchmarks.question_episodes import (
+    check_episodes,
+    measure_as_episodes,
+    rescore_episode,
+    searched,
+)
 from healthgym.evaluation.candidate import Candidate, Options, OptionScores
 from healthgym.evaluation.choice_scores import Content, floors, is_listed, scored
 from healthgym.evaluation.given_options import yes_or_no
@@ -172,6 +177,13 @@ class MultipleChoice:
         if "logps" not in row.detail:
             return self.judge_again(row, item) if self.judge_again is not None else row
         return scored(row, item.content)
+
+    def check(self, settings: Settings, *, has_index: bool) -> None:
+        """Refuse options that cannot be used, and agentic mode without a knowledge base. Raises ConfigError."""
+        if settings.mode == "agentic":
+            check_episodes(settings, has_index=has_index)
+        else:
+            Readings.of(settings.options)
 
     def indifferent_to(self, settings: Settings) -> Mapping[str, str]:
         """Return the options of the other mode and, where only likelihoods are read, what concerns writing."""
