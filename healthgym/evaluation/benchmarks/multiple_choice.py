@@ -230,10 +230,10 @@ class MultipleChoice:
                     wanted += [("text", label, text) for label, text in content["options"].items()]
                 shown = {**content, "options": {}} if part == "no_options" else content
                 text = self.prompt(shown, part != "blind")
-                ids, continuations = tokens_after(tokenizer, text, [f" {one}" for _, _, one in wanted])
-                length = len(ids) + max(map(len, continuations)) - 1
-                if candidate.max_context is not None and length > candidate.max_context:
-                    limit = candidate.max_context
+                limit = candidate.max_context
+                ids, continuations = tokens_after(tokenizer, text, [f" {one}" for _, _, one in wanted], limit=limit)
+                length = len(ids) + max(map(len, continuations), default=1) - 1
+                if limit is not None and length > limit:
                     heard[number].error = f"the prompt's {length} tokens do not fit the {limit} positions"
                     learn(number, part)
                     continue
@@ -264,14 +264,18 @@ class MultipleChoice:
         return bare if heard.error else scored(bare, item.content)
 
 
-def tokens_after(tokenizer: Any, prompt: str, continuations: Sequence[str]) -> tuple[list[int], list[list[int]]]:
+def tokens_after(
+    tokenizer: Any, prompt: str, continuations: Sequence[str], *, limit: int | None = None
+) -> tuple[list[int], list[list[int]]]:
     """Return the ids of a prompt and of what follows it, cut where the prompt's ids end in prompt and continuation together.
 
-    Where a tokenizer joins the two across the cut, the continuation is encoded on its own.
+    Where a tokenizer joins the two across the cut, the continuation is encoded on its own. After a prompt of more than `limit`
+    tokens nothing is encoded: it would be the prompt once more for every continuation.
     """
-    encoded = tokenizer([prompt, *(prompt + one for one in continuations)])["input_ids"]
-    ids, parts = list(encoded[0]), []
-    for whole, text in zip(encoded[1:], continuations, strict=True):
+    ids, parts = list(tokenizer([prompt])["input_ids"][0]), []
+    if limit is not None and len(ids) > limit:
+        return ids, []
+    for whole, text in zip(tokenizer([prompt + one for one in continuations])["input_ids"], continuations, strict=True):
         clean = list(whole[: len(ids)]) == ids and len(whole) > len(ids)
         parts.append(list(whole[len(ids) :]) if clean else tokenizer.encode(text, add_special_tokens=False))
     return ids, parts
