@@ -38,10 +38,10 @@ def refuse_beside(context: typer.Context) -> None:
     for way, along in TAKES.items():
         if way in given:
             unused = [flag for name, flag in given.items() if name not in (way, *along)]
-            _refuse(unused, f"{given[way]} goes with {', '.join(flags[name] for name in along)} alone")
+            _refuse(unused, f"{given[way]} takes {', '.join(flags[name] for name in along)} alone")
     if "run_dir" not in given:
         unused = [given[name] for name in ("every", "follow") if name in given]
-        _refuse(unused, "--run RUN, which evaluates the checkpoints of a run, is not given")
+        _refuse(unused, "--every and --follow go with --run RUN, which evaluates the checkpoints of a run")
     elif context.params["engine"] not in HERE:
         raise ConfigError(
             f"--run evaluates the checkpoints of a run with --engine {' or '.join(HERE)}, not {context.params['engine']}"

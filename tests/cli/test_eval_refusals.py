@@ -31,11 +31,14 @@ SLAKE = ("eval", "m", *NOWHERE, "--suite", "slake_closed", "--data", "DATA/test.
 @pytest.mark.parametrize(
     ("words", "refused"),
     [
-        (("eval", "--list", "--engine", "vllm", "--limit", "3"), "--limit, --engine would change nothing: --list goes"),
-        (("eval", "m", "--list"), "CHECKPOINT would change nothing: --list goes with"),
-        (("eval", "--rescore", "DATA", "--seeds", "2"), "--seeds would change nothing: --rescore goes with"),
+        (
+            ("eval", "--list", "--engine", "vllm", "--limit", "3"),
+            "--limit, --engine would change nothing: --list takes",
+        ),
+        (("eval", "m", "--list"), "CHECKPOINT would change nothing: --list takes"),
+        (("eval", "--rescore", "DATA", "--seeds", "2"), "--seeds would change nothing: --rescore takes"),
         (("eval", "m", "--rescore", "DATA"), "CHECKPOINT would change nothing"),
-        (("eval", "m", "--suite", "gym", "--every", "1"), "--every would change nothing: --run RUN"),
+        (("eval", "m", "--suite", "gym", "--every", "1"), "--every would change nothing: --every and --follow go"),
         (("eval", "--run", "DATA", *NOWHERE), "--run evaluates the checkpoints of a run with --engine"),
         ((*OWN, "--split", "test"), "my_questions has no splits"),
         ((*SLAKE, "--split", "val"), "--split would change nothing: of slake_closed a split is a file"),
