@@ -16,6 +16,14 @@ def send(number=signal.SIGTERM):
         pass
 
 
+@pytest.fixture(autouse=True)
+def interruptible():
+    """Ctrl-C as in a terminal: what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_exit_codes_are_128_and_the_signal():
     assert (exit_code(KeyboardInterrupt()), exit_code(Terminated())) == (130, 143)  # SIGINT is 2, SIGTERM 15
 

@@ -59,13 +59,21 @@ def test_two_processes_cannot_evaluate_into_one_folder(tmp_path):
     assert evaluate(Sums(12), adder(), TEXT, tmp_path).record["n"] == 12
 
 
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as in a terminal: what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize(
     ("number", "how", "code"), [(signal.SIGINT, "Interrupted", 130), (signal.SIGTERM, "Stopped by SIGTERM", 143)]
 )
-def test_ctrl_c_and_sigterm_sum_up_the_rows_so_far_and_say_how_to_go_on(tmp_path, number, how, code):
+def test_ctrl_c_and_sigterm_sum_up_the_rows_so_far_and_say_how_to_go_on(tmp_path, interruptible, number, how, code):
     def interrupt(answers):
         if answers == 4:
-            os.kill(os.getpid(), number)
+            signal.raise_signal(number)
 
     with (
         pytest.raises(RunStopped, match=rf"{how} with 4 of 10 rows .* same command") as stopped,
