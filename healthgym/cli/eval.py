@@ -8,18 +8,17 @@ import typer
 import yaml
 
 from healthgym.cli.eval_output import list_benchmarks, show_benchmark, show_list, show_results
+from healthgym.cli.eval_refusals import HERE, refuse_beside, refuse_twice
 from healthgym.cli.eval_request import Given, Request, run_of
 from healthgym.cli.output import Json, console, print_json
 from healthgym.errors import ConfigError
-
-OF_A_RUN = ("transformers", "vllm")
-"""Engines whose checkpoints lie on this machine and may belong to a run."""
 
 ITEMS, ASKING, ENGINE, OTHER = "What is asked", "How it is asked", "The model", "Instead of one checkpoint"
 """Headings of the help."""
 
 
 def evaluate(
+    context: typer.Context,
     checkpoint: Annotated[
         str | None,
         typer.Argument(help="Folder of a model, adapter, run or checkpoint; hub name; model at an endpoint."),
@@ -184,7 +183,7 @@ def evaluate(
 
     A checkpoint of a training run is asked as the run asked it (domains, prompt, budgets, temperature) unless options say
     otherwise; of a run the best checkpoint is taken. Exit code 0 when done, 1 when rows were lost to errors of ours, 130
-    when interrupted, 2 for an error.
+    when interrupted (143 by SIGTERM), 2 for an error.
 
     With --run the checkpoints of a run are evaluated on its val tasks, and chosen from by checkpoint.best of its config.
 
@@ -200,37 +199,35 @@ def evaluate(
 
     healthgym eval --rescore evals/tt_opd
     """
+    refuse_beside(context)
     names = [name.strip() for one in suites or () for name in one.split(",") if name.strip()]
     if list_only:
         return _list(names, as_json)
     if rescore is not None:
-        if checkpoint is not None or suites or run_dir is not None or out is not None or restart:
-            raise ConfigError("--rescore DIR takes --data and --index alone: checkpoint and benchmark are those of DIR")
-        return _rescore(rescore, index, data, as_json)
+        return _rescore(rescore, index, encoder, data, as_json)
     if run_dir is not None and not names:
         names = ["gym"]
     if (not checkpoint) == (run_dir is None) or not names:
         raise ConfigError(
             "Give a checkpoint (or --run RUN) and a --suite; `healthgym eval --list` shows the benchmarks"
         )
-    if run_dir is None and (follow or every != 1):
-        raise ConfigError("--every and --follow go with --run RUN, which evaluates the checkpoints of a run")
     if run_dir is not None and out is not None:
         raise ConfigError(f"--run writes into the folder of the run, {run_dir}; leave --out out")
     if images and engine != "openai":
         raise ConfigError(f"--images goes with --engine openai; the engine here is {engine}")
+    flags = {
+        **_given(temperature=temperature, base=base, endpoint=endpoint),
+        **_given(
+            has_vision=images or None, max_rows=in_flight if engine in ("transformers", "vision") else None
+        ),
+    }  # fmt: skip
+    of_engine = _options(engine_options or (), "--engine-set")
+    refuse_twice(flags, of_engine)
     request = Request(
         suites=names, engine=engine, mode=mode, limit=limit, attempts=attempts, seed=seed, data=data, split=split,
         index=index, encoder=encoder, cache=cache, restart=restart, quiet=as_json, options=_options(options or ()),
         given=_given(max_tokens=max_tokens, max_turns=max_turns, profile=profile, in_flight=in_flight),
-        sampling={
-            **_options(engine_options or (), "--engine-set"),
-            **_given(temperature=temperature, base=base, endpoint=endpoint),
-            **_given(
-                has_vision=(images and engine == "openai") or None,
-                max_rows=in_flight if engine in ("transformers", "vision") else None,
-            ),
-        },
+        sampling={**of_engine, **flags},
     )  # fmt: skip
     if run_dir is not None:
         from healthgym.cli.eval_run import select
@@ -249,7 +246,7 @@ def evaluate(
 
 def _evaluate(checkpoint: str, request: Request, out: Path | None, base: str | None) -> list[dict[str, Any]]:
     """Run every suite against one checkpoint."""
-    run = run_of(checkpoint, base) if request.engine in OF_A_RUN else None
+    run = run_of(checkpoint, base) if request.engine in HERE else None
     request.check(run)
     services = request.services(run)
     candidate = request.open(checkpoint, run)
@@ -286,11 +283,11 @@ def _options(pairs: Iterable[str], flag: str = "--set") -> Given:
     return found
 
 
-def _rescore(folder: Path, index: Path | None, data: Path | None, as_json: bool) -> None:
+def _rescore(folder: Path, index: Path | None, encoder: str | None, data: Path | None, as_json: bool) -> None:
     from healthgym.cli.eval_candidate import open_services
     from healthgym.evaluation.rescore_folder import rescore_folder
 
-    found = rescore_folder(folder, services=open_services(index), data=data)
+    found = rescore_folder(folder, services=open_services(index, encoder=encoder), data=data)
     if as_json:
         return print_json({**found.record, "rows": str(found.rows), "changes": found.changes.to_dict()})
     show_results([found.record])

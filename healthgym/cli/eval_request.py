@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from healthgym.cli.eval_candidate import open_candidate, open_services
 from healthgym.cli.eval_output import evaluation_progress
+from healthgym.cli.eval_refusals import refuse_idle, refuse_split
 from healthgym.cli.output import errors
 from healthgym.errors import ConfigError, nearest
 
@@ -97,11 +98,23 @@ class Request:
         return open_services(run.index, run.exclude, self.encoder or run.encoder)
 
     def check(self, run: "RunSettings | None") -> None:
-        """Refuse benchmarks and settings that cannot be used, before a model is loaded."""
+        """Refuse benchmarks and settings that cannot be used or would not be, before a model is loaded."""
+        from healthgym.evaluation.benchmark import Checked
+        from healthgym.evaluation.benchmarks import about
+
+        plans = []
         for name in self.suites:
+            refuse_split(name, about(name), self.split, self.data)
             benchmark, settings, _ = self._prepared(name, run)
             if settings.mode not in benchmark.modes:
                 raise ConfigError(f"{name} has no mode {settings.mode!r}.{nearest(settings.mode, benchmark.modes)}")
+            plans.append((benchmark, settings))
+        has_index = self.index is not None or (run is not None and run.index is not None)
+        asked = {**(run.sampling if run else {}), **self.sampling}
+        refuse_idle(self, plans, temperature=asked.get("temperature", 0.0), has_index=has_index)
+        for benchmark, settings in plans:
+            if isinstance(benchmark, Checked):
+                benchmark.check(settings, has_index=has_index)
             if self.data is not None:
                 benchmark.items()  # broken data is told of in a moment; a model may take minutes
 
@@ -139,7 +152,10 @@ class Request:
         from healthgym.evaluation.benchmark import Settings, Source
         from healthgym.evaluation.benchmarks import load_benchmark
 
-        options = {**(run.gym if run is not None and name == "gym" else {}), **self.options}
+        of_run = run.gym if run is not None and name == "gym" else {}
+        if self.data is not None:  # the folder of another domain, whose families and counts are not those of the run
+            of_run = {option: value for option, value in of_run.items() if option == "reward"}
+        options = {**of_run, **self.options}
         key = f"{name} {options!r}"
         if key not in self._made:
             source = Source(path=self.data, split=self.split_of(name), options=options)

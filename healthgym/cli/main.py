@@ -25,6 +25,7 @@ from healthgym.cli import (
 from healthgym.cli.output import errors, print_json
 from healthgym.errors import HealthgymError, RunStopped
 from healthgym.files import FULL
+from healthgym.terminated import Terminated, exit_code, sigterm_interrupts
 
 UNUSABLE = frozenset({
     errno.EACCES, errno.EPERM, errno.EROFS, errno.EISDIR, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL,
@@ -79,7 +80,8 @@ def main() -> None:
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a model may write half a surrogate pair
     try:
-        app()
+        with sigterm_interrupts():
+            app()
     except RunStopped as stopped:
         _explain(stopped)
         sys.exit(stopped.exit_code)
@@ -98,9 +100,9 @@ def main() -> None:
         else:
             raise
         sys.exit(_explain(told))
-    except KeyboardInterrupt:
-        errors.print("Interrupted.")
-        sys.exit(130)
+    except KeyboardInterrupt as stop:
+        errors.print("Stopped by SIGTERM." if isinstance(stop, Terminated) else "Interrupted.")
+        sys.exit(exit_code(stop))
 
 
 def _explain(error: HealthgymError) -> int:

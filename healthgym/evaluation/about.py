@@ -24,6 +24,7 @@ class About:
     data: where its data comes from.
     get: how to get it, in a sentence.
     splits: names that `--split` takes, the default first; empty where the data has none.
+    splits_files: whether a split says something of one file as well: which of its rows to take, or what their ids are to be.
     options: what `--set NAME=VALUE` takes, each with its meaning and default.
     page: page of the documentation.
     """
@@ -35,6 +36,7 @@ class About:
     get: str
     page: str
     splits: tuple[str, ...] = ()
+    splits_files: bool = False
     options: Mapping[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:

@@ -110,6 +110,22 @@ class Detailed(Protocol):
         """Return JSON-like data for `details` in result.json."""
 
 
+@runtime_checkable
+class Indifferent(Protocol):
+    """A benchmark to which some options of `healthgym eval` make no difference, which is told before a model is loaded."""
+
+    def indifferent_to(self, settings: Settings) -> Mapping[str, str]:
+        """Return what would change nothing under these settings: why, by the option's name, `--set` options among them."""
+
+
+@runtime_checkable
+class Checked(Protocol):
+    """A benchmark that can say of settings, before a model is loaded, that they cannot be used."""
+
+    def check(self, settings: Settings, *, has_index: bool) -> None:
+        """Raise ConfigError for settings that cannot be used, with or without an index of passages."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Source:
     """Where a benchmark's data is taken from, as the command line gives it.

@@ -46,7 +46,7 @@ def find_checkpoint(path: str | Path, *, base: str | None = None) -> Checkpoint:
         base: Base model of an adapter; found by the run, the folder `base`, or the adapter's own config when None.
 
     Raises:
-        ConfigError: There is nothing to load; says what is missing.
+        ConfigError: There is nothing to load, and what is missing; or a base was given for what is no adapter.
     """
     folder, run = Path(path), None
     if not folder.exists() and "/" not in str(path):
@@ -59,6 +59,10 @@ def find_checkpoint(path: str | Path, *, base: str | None = None) -> Checkpoint:
         run = next((parent for parent in list(folder.parents)[:3] if is_run(parent)), None)
         name = str(path) if run is None else f"{_short(run)}/{folder.relative_to(run)}"
     if not (folder / ADAPTER).is_file():
+        if base is not None:
+            raise ConfigError(
+                f"{WHAT} holds no {ADAPTER}: it is a whole model, to which --base {base} would add nothing. Leave it out"
+            )
         check_model_folder(str(path) if folder == Path(path) else str(folder), WHAT)
         return Checkpoint(path=str(folder) if folder.exists() else str(path), name=name, run=run)
     return Checkpoint(path=str(folder), base=base or _base_of(folder, run), name=name, run=run)

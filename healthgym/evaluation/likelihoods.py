@@ -6,6 +6,8 @@ would have on its own. A continuation of one token, such as a letter, adds nothi
 positions whose next token is asked for.
 """
 
+import gc
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,9 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from healthgym.errors import ConfigError
+from healthgym.errors import ConfigError, HealthgymError
 from healthgym.evaluation.candidate import Options, OptionScores
 
+logger = logging.getLogger(__name__)
 CPU_BATCH_TOKENS, BATCH_TOKENS = 512, 16384
 """Tokens of one forward pass, padding included. On a CPU larger passes leave its caches: 2,048 run at 0.73 of the speed of 512."""
 MAX_LOGITS = 2**26
@@ -119,7 +122,7 @@ class TransformersLikelihoods:
         missing = {sequences[0].key: len(sequences) for sequences in requests}
         sums: dict[int, dict[int, tuple[float, bool]]] = {key: {} for key in missing}
         for batch in self._batches([sequence for sequences in requests for sequence in sequences]):
-            for sequence, (logps, greedy) in zip(batch, self._forward(batch, head), strict=True):
+            for sequence, (logps, greedy) in zip(batch, self._fitted(batch, head), strict=True):
                 known = sums[sequence.key]
                 for owner, logp, best in zip(sequence.owners, logps, greedy, strict=True):
                     before, all_best = known.get(owner, (0.0, True))
@@ -144,6 +147,25 @@ class TransformersLikelihoods:
             reads += len(sequence.reads)
         if batch:
             yield batch
+
+    def _fitted(self, batch: list[_Sequence], head: "_Head") -> list[tuple[list[float], list[bool]]]:
+        """Return what `_forward` returns; where memory runs out, in halves, and later batches hold half as many tokens."""
+        try:
+            return self._forward(batch, head)
+        except torch.OutOfMemoryError as error:
+            reason = str(error).splitlines()[0]
+        longest, half = len(batch[0].ids), len(batch) // 2
+        if not half:
+            raise HealthgymError(
+                f"Out of memory over the {longest} tokens of a single question and its options ({reason}). Lower "
+                "max_context with --engine-set, or take a smaller model or another device; the rows before are whole."
+            )
+        self.batch_tokens = min(self.batch_tokens, half * longest)
+        logger.warning("out of memory (%s); going on with %d tokens a pass", reason, self.batch_tokens)
+        gc.collect()
+        if self.model.device.type == "cuda":
+            torch.cuda.empty_cache()
+        return [*self._fitted(batch[:half], head), *self._fitted(batch[half:], head)]
 
     def _forward(self, batch: list[_Sequence], head: "_Head") -> list[tuple[list[float], list[bool]]]:
         """Return for each sequence the log-probability of each token asked for and whether it is the likeliest."""

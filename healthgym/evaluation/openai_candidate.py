@@ -67,7 +67,14 @@ def open_endpoint(
         EndpointFailed: It cannot be reached.
     """
     if endpoint is not None:
-        url, model = endpoint, model or url
+        if model is not None and model != url:
+            raise ConfigError(f"Two models were named, {url!r} and model={model!r}; give the one that is served")
+        url, model = endpoint, url
+    if tokenizer is not None and (tools is not None or extra or has_vision):
+        raise ConfigError(
+            "With a tokenizer turns go out as tokens, to which tools, extra and images add nothing; leave them out, or the "
+            "tokenizer"
+        )
     url, fragment = urldefrag(url)
     if fragment and model and fragment != model:
         raise ConfigError(f"The endpoint's address names the model {fragment!r}, but {model!r} was asked for; give one")

@@ -6,6 +6,7 @@ from math import fsum, isinf
 from statistics import stdev
 from typing import Any
 
+from healthgym.evaluation.design_effect import design_effect, inflated
 from healthgym.evaluation.effects import cohens_d_paired, cohens_h, newcombe_paired, paired_odds_ratio
 from healthgym.evaluation.estimate import FEW_CLUSTERS, is_binary
 from healthgym.evaluation.sample_size import required_for_mean
@@ -31,7 +32,7 @@ class Paired:
     p_adjusted: Holm's, set where several differences are tested together.
     effect: Cohen's h for scores of 0 and 1, d_z of the differences otherwise; None where there is no spread.
     odds_ratio: gained over lost, with its interval; None unless scores are 0 and 1.
-    required_n: rows that show this difference with 80 % power at 5 %; None where there is none.
+    required_n: rows in clusters like these that show this difference with 80 % power at 5 %; None where there is none.
     alike: whether the 90 % interval lies within `margin` either side of 0.
     """
 
@@ -108,6 +109,7 @@ def compare_scores(
         required = required_pairs(gained / n, lost / n)
     else:
         required = required_for_mean(fsum(differences) / n, stdev(differences)) if n > 1 else None
+    required = inflated(required, design_effect(differences, clusters))
     return Paired(
         n=n,
         clusters=count,

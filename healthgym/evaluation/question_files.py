@@ -6,13 +6,13 @@ import io
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from healthgym.errors import ConfigError, MissingDependency
+from healthgym.errors import ConfigError
+from healthgym.evaluation.columnar import hub_rows, parquet_rows
 from healthgym.files import read_json
-
-KINDS = (".jsonl", ".json", ".csv", ".parquet")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,14 @@ class Record:
 
 
 def records_of(path: Path, *, columns: Sequence[str] = ()) -> list[Record]:
-    """Return the records of a file: .jsonl, .json (a list, or an object by key), .csv or .parquet, gzipped or not.
+    """Return the records of a file: .jsonl, .json, .csv, .tsv or .parquet, all but the last gzipped or not.
+
+    JSON is a list of objects, an object whose only list of objects is taken, an object of records by key, which they then
+    have in `_key`, or an object a line.
 
     Args:
         path: The file.
         columns: Names of the columns of a CSV file without a header.
-
-    A record of a JSON object has the key in `_key`.
 
     Raises:
         ConfigError: The file is missing, of another kind, empty, or broken; names the line.
@@ -52,50 +53,34 @@ def records_of(path: Path, *, columns: Sequence[str] = ()) -> list[Record]:
         raise ConfigError(f"No data at {path}. Give --data the file or folder of the benchmark's data")
     if path.is_dir():
         raise ConfigError(f"{path} is a folder; this benchmark reads one file. Give --data one of its files")
-    kind = Path(path.name.removesuffix(".gz")).suffix
-    if kind not in KINDS:
+    kind = kind_of(path)
+    if kind == ".parquet":
+        found = [Record(f"{path.name}, row {number}", row) for number, row in enumerate(parquet_rows([path], path), 1)]
+    elif kind in READERS:
+        found = READERS[kind](path, _text(path), columns)
+    else:
         raise ConfigError(f"{path}: expected a file that ends in {', '.join(KINDS)}, or one of them with .gz")
-    found = _parquet(path) if kind == ".parquet" else _READERS[kind](path, _text(path), columns)
     if not found:
         raise ConfigError(f"{path} holds no records")
     return found
 
 
-ON_THE_HUB = {"val": "validation"}
-"""What the hub calls a split, where it is another name."""
+def kind_of(path: Path) -> str:
+    """Return the ending that says what a file holds, in small letters and without .gz."""
+    return Path(path.name.lower().removesuffix(".gz")).suffix
 
 
 def hub_records(name: str, config: str | None, split: str, *, get: str) -> list[Record]:
-    """Return the records of a data set of the hub.
-
-    Args:
-        name: Its name on the hub.
-        config: Which part of it.
-        split: Which split; val is called validation there.
-        get: How to get the file by hand, for the message when the hub cannot be reached.
-
-    Raises:
-        MissingDependency: The package `datasets` is not installed.
-        ConfigError: The data set cannot be loaded.
-    """
-    try:
-        import datasets
-    except ImportError as error:
-        raise MissingDependency.extra(f"Loading {name} from the hub", "train") from error
-    try:
-        rows = datasets.load_dataset(name, config, split=ON_THE_HUB.get(split, split))
-    except (OSError, ValueError) as error:  # no network, no such data set, no such split
-        first = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-        raise ConfigError(
-            f"{name} cannot be loaded from the hub ({first}). Get the file by hand ({get}) and give it with --data PATH"
-        ) from error
+    """Return the records of a data set of the hub, see `hub_rows`; `get` says how to get its file by hand."""
+    rows = hub_rows(name, split, how=get, config=config)
     return [Record(f"{name}, row {number}", row) for number, row in enumerate(rows, 1)]
 
 
 def _text(path: Path) -> str:
     data = path.read_bytes()
     try:
-        return (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8-sig")
+        data = gzip.decompress(data) if path.suffix == ".gz" else data
+        return data.decode("utf-8-sig")
     except (OSError, EOFError, zlib.error) as error:
         raise ConfigError(f"{path} is no whole gzip file ({error}); fetch it again") from error
     except UnicodeDecodeError as error:
@@ -122,20 +107,27 @@ def _json(path: Path, text: str, columns: Sequence[str]) -> list[Record]:
         except ValueError:
             pass
     content = _parsed(path.name, text)
+    if isinstance(content, Mapping):
+        lists = [
+            value for value in content.values() if isinstance(value, list) and value and isinstance(value[0], Mapping)
+        ]
+        content = lists[0] if len(lists) == 1 else content
     if isinstance(content, list):
         return [
             Record(f"{path.name}, record {number}", _object(f"{path.name}, record {number}", one))
             for number, one in enumerate(content, 1)
         ]
+    if not isinstance(content, Mapping):
+        raise ConfigError(f"{path.name}: expected a list of objects, found {type(content).__name__}")
     found = []
-    for key, one in _object(path.name, content).items():
+    for key, one in content.items():
         where = f"{path.name}, key {key}"
         found.append(Record(where, {"_key": key, **(one if isinstance(one, Mapping) else {"_value": one})}))
     return found
 
 
-def _csv(path: Path, text: str, columns: Sequence[str]) -> list[Record]:
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+def _csv(path: Path, text: str, columns: Sequence[str], delimiter: str = ",") -> list[Record]:
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     names: list[str] = list(columns)
     found = []
     try:
@@ -154,19 +146,6 @@ def _csv(path: Path, text: str, columns: Sequence[str]) -> list[Record]:
     return found
 
 
-def _parquet(path: Path) -> list[Record]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingDependency.extra(f"Reading {path.name}", "train") from error
-    try:
-        rows = parquet.read_table(path).to_pylist()
-    except (OSError, pyarrow.ArrowException) as error:
-        raise ConfigError(f"{path} is no whole Parquet file ({error}); fetch it again") from error
-    return [Record(f"{path.name}, row {number}", row) for number, row in enumerate(rows, 1)]
-
-
 def _parsed(where: str, text: str) -> Any:
     try:
         return read_json(text)
@@ -180,9 +159,10 @@ def _object(where: str, value: Any) -> Mapping[str, Any]:
     return value
 
 
-_READERS: dict[str, Callable[[Path, str, Sequence[str]], list[Record]]] = {
-    ".jsonl": _json_lines, ".json": _json, ".csv": _csv,
+READERS: dict[str, Callable[[Path, str, Sequence[str]], list[Record]]] = {
+    ".jsonl": _json_lines, ".json": _json, ".csv": _csv, ".tsv": partial(_csv, delimiter="\t"),
 }  # fmt: skip
+KINDS = (*READERS, ".parquet")
 
 
 def files_in(path: Path, patterns: Sequence[str]) -> Iterator[Path]:

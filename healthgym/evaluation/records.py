@@ -1,19 +1,18 @@
-"""Records of a dataset from a file, a folder of parquet files or the hub, with columns found under their usual names."""
+"""Tables of a dataset from a file, a folder of parquet files or the hub, with columns found under their usual names."""
 
-import csv
-import gzip
 import io
 import pickle
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from healthgym.errors import ConfigError, MissingDependency
+from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
+from healthgym.evaluation.columnar import hub_rows, parquet_rows
+from healthgym.evaluation.question_files import KINDS, READERS, kind_of, records_of
 from healthgym.evaluation.spreadsheet import read_sheet
-from healthgym.files import read_json
 
 Record = Mapping[str, Any]
 
@@ -83,60 +82,23 @@ def find_file(path: Path, *patterns: str) -> Path:
 
 
 def read_table(path: Path) -> Table:
-    """Return the records of a .csv, .tsv, .json, .jsonl, .xlsx, .pkl or .parquet file (.gz as well), or of a folder of
-    parquet files.
+    """Return the records of a file as `records_of` reads it, of an .xlsx or .pkl file, or of a folder of parquet files.
 
-    JSON is a list of objects, or an object whose only list of objects is taken. A pickle may hold nothing but plain
-    values: it runs no code.
+    A pickle may hold nothing but plain values: it runs no code. Rows of parquet files stay packed until they are asked for.
 
     Raises:
         ConfigError: The file is missing, of another kind, or cannot be read as what its name says.
     """
-    if not path.exists():
-        raise ConfigError(f"No file {path}. Give --data the place of the dataset's file")
+    kind = kind_of(path)
     if path.is_dir():
-        return Table(str(path), parquet_records(sorted(path.rglob("*.parquet")), path))
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    kind = suffixes[-2] if suffixes[-1:] == [".gz"] and len(suffixes) > 1 else (suffixes or [""])[-1]
-    if kind == ".parquet":
-        return Table(str(path), parquet_records([path], path))
-    if kind == ".xlsx":
-        return Table(str(path), read_sheet(path))
-    if kind not in _READERS:
-        raise ConfigError(f"{path}: no way to read {kind or 'a file without a suffix'}. Known: {', '.join(KINDS)}")
-    try:
-        raw = gzip.decompress(path.read_bytes()) if suffixes[-1] == ".gz" else path.read_bytes()
-        records = _READERS[kind](raw)
-    except (OSError, EOFError, ValueError, csv.Error, pickle.UnpicklingError) as error:
-        raise ConfigError(f"{path} cannot be read as {kind} in UTF-8: {error}") from error
-    wrong = next((i for i, record in enumerate(records) if not isinstance(record, Mapping)), None)
-    if wrong is not None:
-        raise ConfigError(
-            f"{path}: record {wrong + 1} is {type(records[wrong]).__name__}, expected an object of fields"
-        )
-    return Table(str(path), records)
-
-
-def _csv(raw: bytes, delimiter: str = ",") -> list[Any]:
-    records = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig"), newline=""), delimiter=delimiter))
-    for number, record in enumerate(records, 1):
-        if None in record:
-            raise ValueError(f"record {number} has more fields than the heading; is one of its texts unquoted?")
-    return records
-
-
-def _json(raw: bytes) -> list[Any]:
-    data = read_json(raw.decode("utf-8-sig"))
-    if isinstance(data, Mapping):
-        lists = [value for value in data.values() if isinstance(value, list)]
-        data = lists[0] if len(lists) == 1 else data
-    if not isinstance(data, list):
-        raise ValueError(f"expected a list of objects, found {type(data).__name__}")
-    return data
-
-
-def _jsonl(raw: bytes) -> list[Any]:
-    return [read_json(line) for line in raw.decode("utf-8-sig").split("\n") if line.strip()]
+        return Table(str(path), parquet_rows(sorted(path.rglob("*.parquet")), path))
+    if kind == ".parquet" and path.is_file():
+        return Table(str(path), parquet_rows([path], path))
+    if kind in OTHERS and path.is_file():
+        return Table(str(path), OTHERS[kind](path))
+    if kind and path.is_file() and kind not in READERS:
+        raise ConfigError(f"{path}: no way to read {kind}. Known: {', '.join((*KINDS, *OTHERS))}")
+    return Table(str(path), [record.values for record in records_of(path)])
 
 
 class _PlainUnpickler(pickle.Unpickler):
@@ -148,79 +110,20 @@ class _PlainUnpickler(pickle.Unpickler):
         )
 
 
-def _pickle(raw: bytes) -> list[Any]:
-    data = _PlainUnpickler(io.BytesIO(raw)).load()
-    if not isinstance(data, list):
-        raise ValueError(f"expected a list of objects, found {type(data).__name__}")
+def _pickle(path: Path) -> list[Record]:
+    try:
+        data = _PlainUnpickler(io.BytesIO(path.read_bytes())).load()
+    except (EOFError, ValueError, pickle.UnpicklingError) as error:
+        raise ConfigError(f"{path} cannot be read as a pickle: {error}") from error
+    if not isinstance(data, list) or not all(isinstance(record, Mapping) for record in data):
+        raise ConfigError(f"{path}: expected a list of objects")
     return data
 
 
-_READERS: Mapping[str, Callable[[bytes], list[Any]]] = {
-    ".csv": _csv,
-    ".tsv": lambda raw: _csv(raw, "\t"),
-    ".json": _json,
-    ".jsonl": _jsonl,
-    ".pkl": _pickle,
-}
-KINDS = (*_READERS, ".xlsx", ".parquet")
-
-
-class ArrowRecords(Sequence[Record]):
-    """Rows of an Arrow table, made when asked for, so that images stay packed until then."""
-
-    def __init__(self, table: Any) -> None:
-        self._table = table
-
-    def __len__(self) -> int:
-        return int(self._table.num_rows)
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return [self[i] for i in range(*index.indices(len(self)))]
-        return {name: self._table.column(name)[index].as_py() for name in self._table.column_names}
-
-    def __iter__(self) -> Iterator[Record]:
-        return (self[i] for i in range(len(self)))
-
-
-def parquet_records(files: Sequence[Path], given: Path) -> ArrowRecords:
-    """Return the rows of parquet files one after another; `given` is what the user named. Raises ConfigError."""
-    if not files:
-        raise ConfigError(
-            f"No .parquet file under {given}. Give --data the dataset's file, or a folder of parquet files"
-        )
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingDependency.extra("Reading parquet files", "eval") from error
-    try:
-        return ArrowRecords(pyarrow.concat_tables([parquet.read_table(file) for file in files]))
-    except (pyarrow.ArrowException, OSError) as error:
-        raise ConfigError(f"{given} cannot be read as parquet: {error}") from error
+OTHERS: Mapping[str, Callable[[Path], list[Any]]] = {".xlsx": read_sheet, ".pkl": _pickle}
+"""Readers of kinds beside those of `records_of`."""
 
 
 def hub_table(name: str, split: str, *, how: str) -> Table:
-    """Return one split of a hub dataset, images packed.
-
-    Args:
-        name: Of the dataset on the hub.
-        split: Of the dataset.
-        how: How to get the data otherwise, for the message.
-
-    Raises:
-        MissingDependency: `datasets` is missing.
-        ConfigError: The dataset or split cannot be had.
-    """
-    try:
-        import datasets
-    except ImportError as error:
-        raise MissingDependency.extra(f"Loading {name} from the hub", "eval") from error
-    try:
-        data = datasets.load_dataset(name, split=split)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{name} (split {split}) could not be loaded from the hub: {error}. {how}") from error
-    for column, feature in data.features.items():
-        if isinstance(feature, datasets.Image):
-            data = data.cast_column(column, datasets.Image(decode=False))
-    return Table(f"{name}:{split}", data)
+    """Return one split of a hub dataset, images packed; see `hub_rows`."""
+    return Table(f"{name}:{split}", hub_rows(name, split, how=how))

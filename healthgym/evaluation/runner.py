@@ -1,8 +1,9 @@
 """Runs a benchmark against a candidate: makes the rows that are missing, and sums up those that are there."""
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,17 @@ from healthgym.evaluation.sampling import sample_items
 from healthgym.evaluation.summary import summarise_rows
 from healthgym.files import FULL
 from healthgym.rollout.trajectory import Trajectory
+from healthgym.terminated import Terminated, exit_code
 from healthgym.world import Services
 
 Progress = Callable[[int, int, Row | None], None]
 """Told (rows done, rows asked for, the row just made), first with no row."""
+
+REMEDY = (
+    "The rows before are whole. Lower --max-tokens or, with --engine-set, max_context, or take a smaller model or another "
+    "device."
+)
+"""What to do when a single attempt does not fit into memory."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -158,12 +166,14 @@ class _Run:
         self._tell(None)
         try:
             if self.missing:
-                self.benchmark.measure(list(self.missing.values()), self.candidate, self.settings, services, self._keep)
-        except KeyboardInterrupt:
+                self._measure(services)
+        except KeyboardInterrupt as stop:
             self.folder.write_result(self.record())
+            how = "Stopped by SIGTERM" if isinstance(stop, Terminated) else "Interrupted"
             raise RunStopped(
-                f"Interrupted with {self._done()} of {len(self.wanted)} rows in {self.folder.path}. They are whole; the "
-                "same command makes the others."
+                f"{how} with {self._done()} of {len(self.wanted)} rows in {self.folder.path}. They are whole; the same "
+                "command makes the others.",
+                exit_code=exit_code(stop),
             ) from None
         except OSError as error:
             if error.errno not in FULL:
@@ -180,6 +190,19 @@ class _Run:
             )
         if self.made:
             self._verify()
+
+    def _measure(self, services: Services | None) -> None:
+        """Have every missing row made; where this process runs out of memory, those still missing with fewer in flight."""
+
+        def measure(in_flight: int) -> None:
+            settings = replace(self.settings, in_flight=in_flight)
+            self.benchmark.measure(list(self.missing.values()), self.candidate, settings, services, self._keep)
+
+        if "torch" not in sys.modules:
+            return measure(self.settings.in_flight)
+        from healthgym.training.rollout_memory import with_fewer
+
+        return with_fewer(measure, min(self.settings.in_flight, len(self.missing)), remedy=REMEDY)
 
     def _verify(self) -> None:
         """Have the candidate looked at again: rows that another model may have written are not gone on with."""

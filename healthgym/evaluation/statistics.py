@@ -10,6 +10,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from healthgym.evaluation.design_effect import design_effect, inflated
+
 Interval = tuple[float, float]
 Array = NDArray[Any]
 _DRAWS_AT_ONCE = 4_000_000
@@ -163,7 +165,7 @@ class PairedComparison:
     odds_ratio: float
     """Gained over lost; infinite when nothing was lost, 1 when the runs agree on every row."""
     required_n: int | None
-    """Rows that would show this difference with 80 % power at 5 %; None when there is no difference."""
+    """Rows in clusters like these that would show this difference with 80 % power at 5 %; None when there is none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON-like data; an infinite odds ratio becomes None."""
@@ -194,19 +196,20 @@ def compare_paired(
     gained = sum(bool(b) and not a for a, b in zip(first, second, strict=True))
     lost = sum(bool(a) and not b for a, b in zip(first, second, strict=True))
     differences = [float(b) - float(a) for a, b in zip(first, second, strict=True)]
-    if clusters is None or len(set(clusters)) == n:
+    shared = clusters if clusters is not None else range(n)
+    if len(set(shared)) == n:
         p_value = mcnemar_exact(gained, lost)
     else:
-        p_value = sign_flip_test(differences, clusters, seed=seed)
+        p_value = sign_flip_test(differences, shared, seed=seed)
     return PairedComparison(
         n=n,
         gained=gained,
         lost=lost,
         difference=(gained - lost) / n,
-        interval=cluster_bootstrap(differences, clusters if clusters is not None else range(n), seed=seed),
+        interval=cluster_bootstrap(differences, shared, seed=seed),
         p_value=p_value,
         odds_ratio=gained / lost if lost else (float("inf") if gained else 1.0),
-        required_n=required_pairs(gained / n, lost / n),
+        required_n=inflated(required_pairs(gained / n, lost / n), design_effect(differences, shared)),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from healthgym.evaluation.benchmark import Floor
 from healthgym.evaluation.cautions import cautions
+from healthgym.evaluation.design_effect import design_effect, inflated
 from healthgym.evaluation.estimate import Estimate, mean_estimate, score_estimate
 from healthgym.evaluation.repeats import cluster_of, pass_rates
 from healthgym.evaluation.rows import LOST, STATUSES, Row
@@ -69,7 +70,8 @@ class Summary:
         The headline is `score`, `ci`, `n`; with every unanswered row counted as 0 it is `score_all`, `ci_all`, `n_all`.
         `required_n` states rows for the interval to reach `difference` either side (`width`), for two runs on
         different rows to show it with 80 % power at 5 % (`two_runs`; the same rows need fewer), and to tell this score
-        from the highest floor (`above_floor`).
+        from the highest floor (`above_floor`). All are for rows that share clusters as these do: `design_effect` times as
+        many as independent rows.
         """
         return {
             "suite": self.suite, "mode": self.mode, "candidate": self.candidate, "partial": self.partial,
@@ -147,7 +149,7 @@ def summarise_rows(
         means=_means(whole),
         strata=_strata(kept),
         floors=stated,
-        required_n=_required(answered, floors),
+        required_n=_required(answered, floors, *_answered(whole)),
         seeds=sorted({row.seed for row in kept}),
         hashes=hashes or {},
         scorer=scorer,
@@ -162,11 +164,17 @@ def summarise_rows(
 def _both(rows: Sequence[Row]) -> tuple[Estimate, Estimate]:
     """Return the estimate over answered rows, and the one that counts the other whole rows as 0."""
     whole = [row for row in rows if row.status not in LOST]
-    scored = [(row.score, cluster_of(row)) for row in whole if row.score is not None]
-    answered = score_estimate([score for score, _ in scored], [cluster for _, cluster in scored])
-    if len(scored) == len(whole):
+    scores, clusters = _answered(whole)
+    answered = score_estimate(scores, clusters)
+    if len(scores) == len(whole):
         return answered, answered
     return answered, score_estimate([row.score or 0.0 for row in whole], [cluster_of(row) for row in whole])
+
+
+def _answered(whole: Sequence[Row]) -> tuple[list[float], list[str]]:
+    """Return the scores of answered rows and their clusters."""
+    scored = [(row.score, cluster_of(row)) for row in whole if row.score is not None]
+    return [score for score, _ in scored], [cluster for _, cluster in scored]
 
 
 def _headline(answered: Estimate, everything: Estimate) -> dict[str, Any]:
@@ -227,18 +235,22 @@ def _floor(floor: Floor, answered: Estimate) -> dict[str, Any]:
     return {"name": floor.name, "score": floor.score, "how": floor.how, "interval_is": place}
 
 
-def _required(answered: Estimate, floors: Sequence[Floor]) -> dict[str, float | int | None]:
+def _required(
+    answered: Estimate, floors: Sequence[Floor], scores: Sequence[float], clusters: Sequence[str]
+) -> dict[str, float | int | None]:
     """Return rows that would be enough for scores of 0 and 1, which no other score in [0, 1] needs more than."""
     if answered.value is None:
         return {}
     rate = answered.value
     other = rate + DIFFERENCE if rate + DIFFERENCE <= 1 else rate - DIFFERENCE
     known = [floor.score for floor in floors if floor.score]  # one success is enough against a floor of 0
+    effect = design_effect(scores, clusters)
     return {
         "difference": DIFFERENCE,
-        "width": required_for_width(rate, DIFFERENCE),
-        "two_runs": required_for_two(rate, other),
-        "above_floor": required_for_one(rate, max(known)) if known else None,
+        "design_effect": effect,
+        "width": inflated(required_for_width(rate, DIFFERENCE), effect),
+        "two_runs": inflated(required_for_two(rate, other), effect),
+        "above_floor": inflated(required_for_one(rate, max(known)) if known else None, effect),
     }
 
 

@@ -131,8 +131,10 @@ def _required(result: Mapping[str, Any]) -> str:
         return ""
     points = f"{needed['difference'] * 100:g} points"
     floor = f"; {needed['above_floor']:,} to tell this score from the highest floor" if needed["above_floor"] else ""
+    effect = needed.get("design_effect", 1.0)
+    shared = f" ({effect:.1f} times as many as if no rows shared a cluster)" if effect >= 1.05 else ""
     return (
-        f"rows needed: {needed['width']:,} for an interval of {points} either side; {needed['two_runs']:,} in each of two "
+        f"rows needed{shared}: {needed['width']:,} for an interval of {points} either side; {needed['two_runs']:,} in each of two "
         f"runs to show {points} between them, fewer on the same rows{floor}"
     )
 

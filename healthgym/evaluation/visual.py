@@ -159,6 +159,10 @@ class VisualBenchmark:
             detail={"images": self.images},
         )  # fmt: skip
 
+    def indifferent_to(self, settings: Settings) -> Mapping[str, str]:
+        """Return what concerns images where none is shown."""
+        return {} if self.images else {"max_side": "images=no sends no image"}
+
     def rescore(self, row: Row, item: Item) -> Row:
         """Return the row with its output read again."""
         return read_again(row, item, self._read, _gold(item))
@@ -283,7 +287,13 @@ def visual_benchmark(
 
 
 def about_visual(
-    title: str, get: str, *, hub: bool, splits: Sequence[str], options: Mapping[str, str] | None = None
+    title: str,
+    get: str,
+    *,
+    hub: bool,
+    splits: Sequence[str],
+    splits_files: bool = False,
+    options: Mapping[str, str] | None = None,
 ) -> About:
     """Return what the list says of a benchmark of questions about images.
 
@@ -292,21 +302,34 @@ def about_visual(
         get: How to get the data.
         hub: Whether it is loaded from the hub where no path is given.
         splits: Its splits, the default first.
+        splits_files: As of `About`.
         options: Options beyond those that every visual benchmark has.
     """
     return About(
         title=title, group="Images", modes=("text",), data="hub" if hub else "--data",
-        get=f"{get}.", splits=tuple(splits), options={**OPTIONS, **(options or {})}, page="docs/visual-and-long-form.md",
+        get=f"{get}.", splits=tuple(splits), splits_files=splits_files, options={**OPTIONS, **(options or {})}, page="docs/visual-and-long-form.md",
     )  # fmt: skip
 
 
 def about_closed_and_open(
-    name: str, title: str, get: str, *, hub: bool, splits: Sequence[str], options: Mapping[str, str] | None = None
+    name: str,
+    title: str,
+    get: str,
+    *,
+    hub: bool,
+    splits: Sequence[str],
+    splits_files: bool = False,
+    options: Mapping[str, str] | None = None,
 ) -> dict[str, About]:
     """Return what the list says of NAME_closed and NAME_open; see `about_visual`."""
     return {
         f"{name}_{part}": about_visual(
-            f"{title}: {described.replace(' questions', '')}", get, hub=hub, splits=splits, options=options
+            f"{title}: {described.replace(' questions', '')}",
+            get,
+            hub=hub,
+            splits=splits,
+            splits_files=splits_files,
+            options=options,
         )
         for part, (described, _) in PARTS.items()
     }

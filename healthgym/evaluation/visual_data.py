@@ -9,7 +9,8 @@ from typing import Any, Literal
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.closed_set import read_yes_no
-from healthgym.evaluation.records import Table, find_file, hub_table, parquet_records, read_table
+from healthgym.evaluation.columnar import parquet_rows
+from healthgym.evaluation.records import Table, find_file, hub_table, read_table
 from healthgym.evaluation.text_overlap import words
 
 Kind = Literal["yes_no", "choice", "letter", "open"]
@@ -95,7 +96,7 @@ def table_of(source: Source, *patterns: str, hub: str | None, split: str, how: s
             names = ", ".join(file.name for file in files[:9])
             raise ConfigError(f"{path} holds no parquet file of the split {split!r}; it has {names}")
         if files:
-            return Table(str(path), parquet_records(of_split, path))
+            return Table(str(path), parquet_rows(of_split, path))
     return read_table(find_file(path, *patterns))
 
 

@@ -62,7 +62,7 @@ def test_half_a_surrogate_pair_in_a_stratum_costs_no_result(run, model, question
     ("option", "message"),
     [
         ("dtype=float16", "cannot take dtype='float16'"), ("max_context=abc", "cannot take max_context='abc'"),
-        ("max_context=0", "must be at least 1"), ("top_k=a", "cannot take top_k='a'"), ("max_rows=0", "must be at least 1"),
+        ("max_context=0", "must be at least 1"), ("temperature=1 top_k=a", "cannot take top_k='a'"), ("max_rows=0", "must be at least 1"),
         ("temperature=.inf", "a finite number is needed"), ("device=foo", "There is no device 'foo' here"),
     ],
 )  # fmt: skip
@@ -76,8 +76,9 @@ def test_an_engine_s_option_of_another_kind_is_refused(run, model, questions, tm
         questions(),
         "--out",
         tmp_path / "out",
-        "--engine-set",
-        option,
+        "--set",
+        "reading=generate",
+        *(word for one in option.split() for word in ("--engine-set", one)),
     )
     assert message in told(found) and not (tmp_path / "out").exists()
 
@@ -86,7 +87,7 @@ def test_an_engine_s_option_of_another_kind_is_refused(run, model, questions, tm
     ("words", "message"),
     [
         (("--follow",), "go with --run RUN"), (("--every", "2"), "go with --run RUN"),
-        (("--images",), "--images goes with --engine openai"), (("--rescore", "x"), "takes --data and --index alone"),
+        (("--images",), "--images goes with --engine openai"), (("--rescore", "x"), "--rescore takes --data, --index"),
     ],
 )  # fmt: skip
 def test_options_that_would_do_nothing_are_refused(run, model, words, message):

@@ -2,7 +2,9 @@
 
 import json
 import shutil
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -64,6 +66,24 @@ def test_a_stored_evaluation_is_rescored_without_the_model(run, asked, tmp_path)
     found = run("eval", "--rescore", tmp_path / "out", "--json")
     assert found.code == 0 and found.json["changes"]["changed"] == 0
     assert Path(found.json["rows"]).name == "rows_rescored.jsonl"
+
+
+@pytest.mark.slow
+def test_sigterm_leaves_whole_rows_a_summary_and_the_way_on(run, asked, tmp_path):
+    out = tmp_path / "out"
+    words = [*map(str, asked), "--seeds", "200", "--in-flight", "1", "--out", str(out)]
+    command = [sys.executable, "-c", "from healthgym.cli.main import main; main()", *words]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not (out / "rows.jsonl").is_file():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.02)
+    process.terminate()
+    told = " ".join(process.communicate(timeout=120)[1].split())
+    result = json.loads((out / "result.json").read_text())
+    rows = (out / "rows.jsonl").read_bytes().splitlines()
+    assert process.returncode == 143, told
+    assert f"Stopped by SIGTERM with {len(rows)} of 400 rows" in told and "the same command makes the others" in told
+    assert result["partial"] and sum(result["counts"].values()) == len([json.loads(row) for row in rows]) < 400
 
 
 def test_a_run_s_checkpoints_are_evaluated_and_chosen_from(run, model, fever, tmp_path):

@@ -6,10 +6,12 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from asked import Sums, adder
+import torch
+from asked import Adder, Sums, adder
 
 from healthgym.errors import ConfigError, HealthgymError, RunStopped
 from healthgym.evaluation import rows as rows_module
@@ -18,6 +20,7 @@ from healthgym.evaluation.folder import EvaluationFolder
 from healthgym.evaluation.rows import read_rows
 from healthgym.evaluation.runner import evaluate
 from healthgym.locks import is_held
+from healthgym.terminated import sigterm_interrupts
 
 SCRIPT = Path(__file__).with_name("run_sums.py")
 TEXT = Settings(mode="text", in_flight=3)
@@ -56,17 +59,60 @@ def test_two_processes_cannot_evaluate_into_one_folder(tmp_path):
     assert evaluate(Sums(12), adder(), TEXT, tmp_path).record["n"] == 12
 
 
-def test_ctrl_c_sums_up_the_rows_so_far_and_says_how_to_go_on(tmp_path):
+@pytest.fixture
+def interruptible():
+    """Ctrl-C as in a terminal: what a shell starts in the background ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(
+    ("number", "how", "code"), [(signal.SIGINT, "Interrupted", 130), (signal.SIGTERM, "Stopped by SIGTERM", 143)]
+)
+def test_ctrl_c_and_sigterm_sum_up_the_rows_so_far_and_say_how_to_go_on(tmp_path, interruptible, number, how, code):
     def interrupt(answers):
         if answers == 4:
-            raise KeyboardInterrupt
+            signal.raise_signal(number)
 
-    with pytest.raises(RunStopped, match=r"Interrupted with 4 of 10 rows .* same command") as stopped:
+    with (
+        pytest.raises(RunStopped, match=rf"{how} with 4 of 10 rows .* same command") as stopped,
+        sigterm_interrupts(),
+    ):
         evaluate(Sums(), adder(before=interrupt), TEXT, tmp_path)
-    assert stopped.value.exit_code == 130
+    assert stopped.value.exit_code == code
     result = json.loads((tmp_path / "result.json").read_text())
     assert (result["partial"], result["n"], result["expected"]) == (True, 4, 10)
     assert not is_held(tmp_path / "eval.lock")
+    assert evaluate(Sums(), adder(), TEXT, tmp_path).record["n"] == 10
+
+
+class Crowded(Adder):
+    """Answers first, then runs out of memory with more than so many prompts at once."""
+
+    def __init__(self, fits, answers_first=0):
+        super().__init__(before=self.run_out)
+        self.fits, self.answers_first, self.crowds = fits, answers_first, []
+
+    def run_out(self, answers):
+        if answers >= self.answers_first and len(self.waiting) + 1 > self.fits:
+            self.crowds.append(len(self.waiting) + 1)
+            raise torch.OutOfMemoryError("out of memory. Tried to allocate")
+
+
+def test_out_of_memory_goes_on_with_fewer_in_flight_and_no_row_is_made_twice(tmp_path):
+    policy, sums = Crowded(fits=2, answers_first=3), Sums(20)
+    found = evaluate(sums, replace(adder(), policy=policy), Settings(mode="text", in_flight=8), tmp_path)
+    assert (found.record["n"], found.record["score"], found.is_partial) == (20, 1.0, False)
+    assert policy.crowds == [8, 4]  # then two at once, to the end
+    assert len(sums.asked) == len(set(sums.asked)) == len((tmp_path / "rows.jsonl").read_text().splitlines()) == 20
+    assert found.record["settings"]["in_flight"] == 8  # as asked: it is no part of what rows depend on
+
+
+def test_a_prompt_that_alone_runs_out_of_memory_says_what_to_lower(tmp_path):
+    with pytest.raises(HealthgymError, match=r"with one in flight. The rows before are whole. Lower --max-tokens"):
+        evaluate(Sums(), replace(adder(), policy=Crowded(fits=0, answers_first=3)), TEXT, tmp_path)
+    assert len(read_rows(tmp_path / "rows.jsonl")) == 3
     assert evaluate(Sums(), adder(), TEXT, tmp_path).record["n"] == 10
 
 

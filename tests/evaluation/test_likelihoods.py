@@ -8,7 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
 
-from healthgym.errors import ConfigError  # noqa: E402
+from healthgym.errors import ConfigError, HealthgymError  # noqa: E402
 from healthgym.evaluation.candidate import Options, OptionScores  # noqa: E402
 from healthgym.evaluation.likelihoods import TransformersLikelihoods, transformers_likelihoods  # noqa: E402
 
@@ -90,6 +90,35 @@ def test_neither_order_nor_company_changes_a_score():
     for key, scores in together.items():
         assert scores.logprobs == pytest.approx(shuffled[key].logprobs, abs=1e-4)
         assert scores.logprobs == pytest.approx(alone[key].logprobs, abs=1e-4)
+
+
+def test_a_pass_that_runs_out_of_memory_is_taken_in_halves_and_later_ones_are_smaller(monkeypatch: pytest.MonkeyPatch):
+    model, asked = llama(), requests(24, longest=1)
+    likelihoods, rows = transformers_likelihoods(model, batch_tokens=24 * 31), []
+    whole = TransformersLikelihoods._forward
+
+    def crowded(self: TransformersLikelihoods, batch: list[Any], head: Any) -> Any:
+        rows.append(len(batch))
+        if len(batch) > 6:
+            raise torch.OutOfMemoryError("out of memory. Tried to allocate")
+        return whole(self, batch, head)
+
+    monkeypatch.setattr(TransformersLikelihoods, "_forward", crowded)
+    assert_exact(model, asked, likelihoods)
+    assert rows == [24, 12, 6, 6, 12, 6, 6]  # one pass for all 24; its halves and quarters
+    assert likelihoods.batch_tokens <= 6 * 30
+    rows.clear()
+    assert_exact(model, asked, likelihoods)
+    assert max(rows[:2]) <= 6
+
+
+def test_a_single_question_that_runs_out_of_memory_says_so(monkeypatch: pytest.MonkeyPatch):
+    def crowded(self: TransformersLikelihoods, batch: list[Any], head: Any) -> Any:
+        raise torch.OutOfMemoryError("out of memory. Tried to allocate")
+
+    monkeypatch.setattr(TransformersLikelihoods, "_forward", crowded)
+    with pytest.raises(HealthgymError, match=r"3 tokens of a single question .* Lower max_context"):
+        scored(transformers_likelihoods(llama()), [Options(0, [5, 6, 7], [[8], [9]])])
 
 
 def test_the_greedy_continuation_is_marked():

@@ -239,6 +239,22 @@ def test_a_prompt_too_long_and_a_broken_engine_are_errors_of_ours():
     assert benchmark([item()]).rescore(row, item()) == row
 
 
+def test_a_question_far_too_long_is_encoded_once_and_not_once_more_for_every_option(monkeypatch: pytest.MonkeyPatch):
+    encoded: list[int] = []
+    encode = Characters.encode
+
+    def counting(self: Characters, text: str, add_special_tokens: bool = True) -> list[int]:
+        encoded.append(len(text))
+        return encode(self, text)
+
+    monkeypatch.setattr(Characters, "encode", counting)
+    many = item(options={f"L{number}": "rest " * 20 for number in range(100)}, answer="L7")
+    (row,) = rows([many], candidate(likes_b, max_context=2000))
+    # 100 options of about 105 characters; their 100 labels and 100 texts would have been encoded behind it each.
+    assert row.status == "infra_error" and len(encoded) == 1 and encoded[0] > 10_000
+    assert f"the prompt's {encoded[0]} tokens do not fit the 2000 positions" in row.error
+
+
 def test_a_candidate_without_likelihoods_is_told_to_write():
     with pytest.raises(ConfigError, match="--set reading=generate"):
         rows([item()], candidate())

@@ -43,6 +43,8 @@ def test_rows_that_share_a_patient_get_sign_flips_and_a_bootstrap():
     assert found.p_value == pytest.approx(2 / 2**3)
     assert (found.clusters, found.test) == (10, "sign flips of clusters")
     assert found.interval_method == "BCa bootstrap over clusters"
+    # 0.3 gained: Connor's n is ((1.96 sqrt 0.3 + 0.8416 sqrt(0.3 - 0.09)) / 0.3)^2 = 23.7, of patients; six rows each.
+    assert found.required_n == 24 * 6
 
 
 def test_partial_credit_gets_a_paired_bootstrap_and_d():

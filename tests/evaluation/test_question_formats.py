@@ -139,7 +139,7 @@ def test_mmlu_is_read_from_rows_of_the_hub(tmp_path: Path):
     found = items("mmlu_medical", tmp_path)
     assert len(found) == 6 and found[3].content["answer"] == "C"
     (tmp_path / "anatomy" / "test-00000-of-00001.parquet").write_bytes(b"half")
-    assert "no whole Parquet file" in refused("mmlu_medical", tmp_path)
+    assert "cannot be read as parquet" in refused("mmlu_medical", tmp_path)
 
 
 def test_mmlu_without_one_of_its_subjects_is_refused(tmp_path: Path):
@@ -219,7 +219,7 @@ def test_a_broken_question_is_named_by_its_line(tmp_path: Path, change: dict[str
 def test_files_that_cannot_be_used_say_what_is_wrong(tmp_path: Path, name: str):
     assert "No data at" in refused(name, tmp_path / "absent.jsonl")
     (tmp_path / "table.xlsx").write_bytes(b"")
-    assert ".jsonl, .json, .csv, .parquet" in refused(name, tmp_path / "table.xlsx")
+    assert ".jsonl, .json, .csv, .tsv, .parquet" in refused(name, tmp_path / "table.xlsx")
     (tmp_path / "empty.jsonl").write_text("\n")
     assert "holds no records" in refused(name, tmp_path / "empty.jsonl")
     (tmp_path / "broken.jsonl").write_text('{"id": 1}\n{"id": \n')

@@ -56,12 +56,13 @@ def test_every_format_gives_the_same_record(tmp_path, name, data):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("a.csv", b"q\n\xff\xfe\n", "in UTF-8"),
-        ("a.csv", b"q,a\n1,2\n1,2,3\n", "record 2 has more fields than the heading"),
-        ("a.json", b'[{"q": 1}', "cannot be read as .json"),
+        ("a.csv", b"q\n\xff\xfe\n", "not UTF-8 text: byte 2"),
+        ("a.csv", b"q,a\n1,2\n1,2,3\n", "line 3: 3 fields, expected 2: q, a"),
+        ("a.json", b'[{"q": 1}', "no JSON"),
         ("a.json", b'"text"', "expected a list of objects, found str"),
-        ("a.jsonl", b'{"q": 1}\n[1]\n', "record 2 is list"),
-        ("a.jsonl.gz", b"plain", "cannot be read"),
+        ("a.jsonl", b'{"q": 1}\n[1]\n', "line 2: expected an object, got list"),
+        ("a.jsonl.gz", b"plain", "no whole gzip file"),
+        ("a.jsonl.gz", gzip.compress(b'{"q": "\xe9"}'), "byte 7 is b'\\\\xe9'"),
         ("a.xlsx", b"PK nothing", "as an Excel workbook"),
         ("a.parquet", b"nothing", "as parquet"),
         ("a.doc", b"", "no way to read .doc"),
@@ -92,12 +93,12 @@ def test_hub_rows_keep_their_images_packed_and_a_failing_hub_says_what_to_do(mon
     datasets = pytest.importorskip("datasets")
     rows = datasets.Dataset.from_dict({"image": [{"bytes": b"not decoded", "path": None}], "question": ["?"]})
     rows = rows.cast_column("image", datasets.Image())
-    monkeypatch.setattr(datasets, "load_dataset", lambda name, split: rows)
+    monkeypatch.setattr(datasets, "load_dataset", lambda name, config, split: rows)
     table = hub_table("owner/name", "test", how="Get it there")
     assert table.where == "owner/name:test" and table.records[0]["image"]["bytes"] == b"not decoded"
     assert table.columns() == ["image", "question"]
 
-    def fail(name: str, split: str) -> None:
+    def fail(name: str, config: str | None, split: str) -> None:
         raise datasets.exceptions.DatasetNotFoundError("no such dataset")
 
     monkeypatch.setattr(datasets, "load_dataset", fail)

@@ -92,6 +92,8 @@ def test_attempts_at_one_task_are_one_piece_of_evidence():
     # 8 attempts at each of 3 tasks, all gained: 24 rows, but 3 tasks, so 2 of 2^3 patterns of signs.
     found = compare_paired([False] * 24, [True] * 24, [row // 8 for row in range(24)])
     assert found.p_value == pytest.approx(0.25)
+    # ((1.96 * 1 + 0.8416 * 0) / 1)^2 = 3.8 tasks, of 8 attempts.
+    assert found.required_n == 4 * 8
 
 
 def test_equal_runs_differ_in_nothing():

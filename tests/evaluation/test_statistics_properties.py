@@ -14,6 +14,7 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import NormalIndPower
 from statsmodels.stats.proportion import confint_proportions_2indep, proportion_confint, proportion_effectsize
 
+from healthgym.evaluation.design_effect import design_effect, inflated
 from healthgym.evaluation.effects import cohens_d_paired, cohens_h, newcombe_paired, paired_odds_ratio
 from healthgym.evaluation.sample_size import (
     required_for_mean,
@@ -258,9 +259,68 @@ def test_the_n_for_pairs_finds_the_difference_four_times_in_five():
     assert (z > 1.959964).mean() == pytest.approx(0.8, abs=0.02)
 
 
+clustered = st.lists(st.lists(st.integers(0, 4).map(lambda x: x / 4), min_size=1, max_size=6), min_size=1, max_size=12)
+
+
+def flat(groups):
+    return [value for group in groups for value in group], [place for place, group in enumerate(groups) for _ in group]
+
+
+@given(clustered)
+def test_the_design_effect_lies_between_one_and_the_largest_cluster(groups):
+    values, clusters = flat(groups)
+    assert 1.0 <= design_effect(values, clusters) <= max(map(len, groups)) + 1e-9
+
+
+@given(clustered, st.integers(2, 5))
+def test_rows_repeated_within_their_cluster_are_worth_no_more(groups, times):
+    # m copies of every row: the effect is m times as large where it was not raised to 1, and so are the rows needed.
+    values, clusters = flat(groups)
+    repeated = design_effect(values * times, clusters * times)
+    single = design_effect(values, clusters)
+    assert repeated == pytest.approx(times * single) if single > 1 + 1e-9 else repeated <= times * (1 + 1e-9)
+
+
+@given(st.lists(st.integers(0, 4).map(lambda x: x / 4), min_size=1, max_size=30))
+def test_rows_by_themselves_have_a_design_effect_of_one_and_equal_ones_that_of_their_number(values):
+    assert design_effect(values, range(len(values))) == pytest.approx(1.0)
+    equal, clusters = flat([[value] * 3 for value in values])
+    assert design_effect(equal, clusters) == pytest.approx(3.0)
+
+
+@given(clustered, st.floats(0.1, 10.0), st.floats(-5.0, 5.0))
+def test_the_design_effect_knows_no_unit_and_no_zero(groups, scale, shift):
+    values, clusters = flat(groups)
+    assume(len(set(values)) > 1)
+    moved = [scale * value + shift for value in values]
+    assert design_effect(moved, clusters) == pytest.approx(design_effect(values, clusters))
+
+
+def test_the_design_effect_is_that_of_correlation_within_equal_clusters():
+    # 4,000 clusters of 5 rows, a quarter of the variance shared: 1 + (5 - 1) * 0.25 = 2.
+    rng = np.random.default_rng(0)
+    values = np.sqrt(0.25) * rng.normal(size=(4000, 1)) + np.sqrt(0.75) * rng.normal(size=(4000, 5))
+    assert design_effect(values.ravel().tolist(), np.repeat(np.arange(4000), 5).tolist()) == pytest.approx(
+        2.0, abs=0.06
+    )
+
+
+def test_the_inflated_n_gives_clustered_rows_the_width_that_was_asked_for():
+    # Rate 0.4 with clusters of 5 rows, half of which copy the patient's own value (r = 0.25): the spread of the means of
+    # samples as large as stated is that of the width, 0.05 / 1.96.
+    n = inflated(required_for_width(0.4, 0.05), 1 + 4 * 0.25)
+    rng, patients = np.random.default_rng(1), n // 5
+    own = rng.random((2000, patients, 1)) < 0.4
+    copies = rng.random((2000, patients, 5)) < 0.5
+    means = np.where(copies, own, rng.random((2000, patients, 5)) < 0.4).mean(axis=(1, 2))
+    assert 1.959964 * means.std() == pytest.approx(0.05, abs=0.003)
+    assert inflated(None, 2.0) is None
+
+
 @pytest.mark.parametrize(
     ("call", "told"),
     [
+        (lambda: design_effect([], []), "at least one"),
         (lambda: required_for_width(1.2, 0.1), "rate must lie"),
         (lambda: required_for_width(0.5, 0.0), "half_width must lie"),
         (lambda: required_for_one(0.5, -0.1), "floor must lie"),

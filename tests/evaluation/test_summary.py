@@ -187,4 +187,13 @@ def test_required_rows_are_stated_for_five_points():
     assert found["two_runs"] == 1565
     # (1.96 sqrt(0.1875) + 0.8416 sqrt(0.25))^2 / 0.0625 = 25.8
     assert found["above_floor"] == 26
+    assert found["design_effect"] == 1.0
     assert summarise_rows(rows_of([1.0, 0.0]), floors=[floor(0.0)]).required_n["above_floor"] is None
+
+
+def test_rows_that_share_a_patient_are_needed_in_greater_number():
+    # Twenty patients of four equal rows, ten right: each row is worth a quarter, so four times as many as above.
+    rows = [row(place, score=float(place // 4 % 2), cluster=f"p{place // 4}") for place in range(80)]
+    found = summarise_rows(rows, floors=[floor(0.25)]).required_n
+    assert found["design_effect"] == pytest.approx(4.0)
+    assert (found["width"], found["two_runs"], found["above_floor"]) == (4 * 381, 4 * 1565, 4 * 26)

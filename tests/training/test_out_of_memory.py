@@ -112,7 +112,7 @@ def test_rollouts_that_run_out_of_memory_go_on_with_fewer_in_flight():
     assert source.sample(rows, seed=5) == [(row.task_id, 5) for row in rows]
     # 10 rows in flight (of 64 allowed) fail, then 5, then 2 fit.
     assert source.metrics() == {"robust/rollout_oom_total": 2.0, "robust/in_flight": 2.0}
-    with pytest.raises(OutOfMemory, match="with one episode in flight"):
+    with pytest.raises(OutOfMemory, match=r"with one in flight\. Lower rollout"):
         ShrinkingSource(CrowdedSource(0)).sample(rows, seed=5)
 
 

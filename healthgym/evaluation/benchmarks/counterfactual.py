@@ -10,11 +10,12 @@ from healthgym.envs.episode import Episode
 from healthgym.errors import ConfigError, nearest
 from healthgym.evaluation.benchmark import Benchmark, Floor, Keep, Mode, Settings, Source
 from healthgym.evaluation.benchmarks.gym import ABOUT as GYM_ABOUT
-from healthgym.evaluation.benchmarks.gym import OPTIONS as GYM_OPTIONS
 from healthgym.evaluation.benchmarks.gym import Gym, make_gym, names
+from healthgym.evaluation.benchmarks.safety_actions import OPTIONS as GYM_OPTIONS
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.counterfactual import CONTROL, attributes, can_be_twins, check_gold, irrelevant_in, twins
 from healthgym.evaluation.episodes import has_degenerated, has_refused, play_attempts
+from healthgym.evaluation.given_options import check_options
 from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.paired import Paired, compare_scores
 from healthgym.evaluation.repeats import cluster_of
@@ -24,6 +25,8 @@ from healthgym.rollout.collect import Job
 from healthgym.rollout.trajectory import Trajectory
 from healthgym.tasks import Case
 from healthgym.world import ExecutedCall, Services
+
+OPTIONS = {**GYM_OPTIONS, "attributes": "names with commas; all that a domain states when left out"}
 
 
 @dataclass(slots=True)
@@ -279,9 +282,7 @@ def make_counterfactual(source: Source) -> Benchmark:
     for name in chosen or ():
         if name not in attributes():
             raise ConfigError(f"counterfactual has no attribute {name!r}.{nearest(name, attributes())}")
-    for name in options:
-        if name not in GYM_OPTIONS:
-            raise ConfigError(f"counterfactual has no option {name!r}.{nearest(name, ('attributes', *GYM_OPTIONS))}")
+    check_options(source.options, list(OPTIONS), benchmark=Counterfactual.name)
     gym = make_gym(replace(source, options=options))
     assert isinstance(gym, Gym)
     return Counterfactual(gym, chosen)
@@ -291,7 +292,6 @@ BENCHMARKS = {Counterfactual.name: make_counterfactual}
 ABOUT = {
     Counterfactual.name: replace(
         GYM_ABOUT["gym"], title="one patient, another name or race", group="Safety",
-        options={**GYM_ABOUT["gym"].options, "attributes": "names with commas; all that a domain states when left out"},
-        page="docs/safety.md",
+        options=OPTIONS, page="docs/safety.md",
     )
 }  # fmt: skip

@@ -184,7 +184,7 @@ def make_gym(source: Source) -> Benchmark:
     """Return the benchmark on the domains, families and difficulty that the options name.
 
     Raises:
-        ConfigError: An option or split is unknown.
+        ConfigError: An option or split is unknown, or domains are named twice.
         NotRegistered: A domain or family is unknown; names the nearest.
     """
     options = source.options
@@ -197,6 +197,8 @@ def make_gym(source: Source) -> Benchmark:
     difficulty = options.get("difficulty")
     if difficulty not in (None, *DIFFICULTIES):
         raise ConfigError(f"gym has no difficulty {difficulty!r}.{nearest(str(difficulty), DIFFICULTIES)}")
+    if source.path is not None and "domains" in options:
+        raise ConfigError("gym: a folder (--data) and --set domains=... both name domains; give one of them")
     domains = names(options.get("domains")) or ([str(source.path)] if source.path else domain_names())
     suite = load_suite(*domains, per_family=_mapping(options, "per_family", "{test: 20}"))
     families = names(options.get("families"))

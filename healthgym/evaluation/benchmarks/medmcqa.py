@@ -29,6 +29,8 @@ def read(source: Source) -> list[Item]:
     else:
         records = records_of(source.path)
     if is_pack(records[0]):
+        if "cop" in source.options:
+            raise ConfigError(f"{source.path} is a pack, which has no column cop; leave --set cop=... out")
         return items_of(records, lambda record: pack_question(record, PACK))
     if any(name not in records[0].values for name in (*TEXTS, "cop")):
         raise refuse_columns(records[0], FORMATS)
@@ -91,7 +93,13 @@ def prompt(content: Content, whole: bool) -> str:
 
 
 def make(source: Source) -> MultipleChoice:
-    """Return the benchmark. `cop` says, where the file does not, which number stands for the first option."""
+    """Return the benchmark. `cop` says, where the file does not, which number stands for the first option.
+
+    Raises:
+        ConfigError: An option is unknown, or `cop` is said of the hub's rows.
+    """
+    if source.path is None and "cop" in source.options:
+        raise ConfigError("medmcqa: cop is of a file, and the hub's rows count from 0; leave it out, or give --data")
     made = of_source(source, name="medmcqa", title="MedMCQA", read=read, prompt=prompt, options=("cop",))
     return or_hub(made, source, HUB)
 

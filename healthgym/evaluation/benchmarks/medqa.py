@@ -71,5 +71,5 @@ def make(source: Source) -> MultipleChoice:
     return or_hub(made, source, HUB)
 
 
-ABOUT = {"medqa": about("MedQA (USMLE), four options", GET, hub=HUB, splits=("test", "train"))}
+ABOUT = {"medqa": about("MedQA (USMLE), four options", GET, hub=HUB, splits=("test", "train"), splits_files=True)}
 BENCHMARKS = {"medqa": make}

@@ -5,8 +5,9 @@ from pathlib import Path
 from healthgym.errors import ConfigError
 from healthgym.evaluation.benchmark import Source
 from healthgym.evaluation.benchmarks.multiple_choice import Content, MultipleChoice, about, listing, of_source, or_hub
+from healthgym.evaluation.columnar import ON_THE_HUB
 from healthgym.evaluation.items import Item
-from healthgym.evaluation.question_files import ON_THE_HUB, Record, files_in, hub_records, records_of
+from healthgym.evaluation.question_files import Record, files_in, hub_records, records_of
 from healthgym.evaluation.questions import LETTERS, is_pack, items_of, pack_question, question, refuse_columns
 
 HUB = "cais/mmlu"
@@ -110,5 +111,7 @@ def make(source: Source) -> MultipleChoice:
     return or_hub(made, source, HUB)
 
 
-ABOUT = {"mmlu_medical": about("MMLU, six medical subjects", GET, hub=HUB, splits=("test", "val", "dev"))}
+ABOUT = {
+    "mmlu_medical": about("MMLU, six medical subjects", GET, hub=HUB, splits=("test", "val", "dev"), splits_files=True)
+}
 BENCHMARKS = {"mmlu_medical": make}

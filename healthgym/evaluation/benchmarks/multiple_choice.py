@@ -11,7 +11,12 @@ from healthgym.evaluation.about import About
 from healthgym.evaluation.asking import Ask, Reply, ask
 from healthgym.evaluation.benchmark import Floor, Keep, Mode, Settings, Source
 from healthgym.evaluation.benchmarks.question_episodes import OPTIONS as EPISODE_OPTIONS
-from healthgym.evaluation.benchmarks.question_episodes import measure_as_episodes, rescore_episode, searched
+from healthgym.evaluation.benchmarks.question_episodes import (
+    check_episodes,
+    measure_as_episodes,
+    rescore_episode,
+    searched,
+)
 from healthgym.evaluation.candidate import Candidate, Options, OptionScores
 from healthgym.evaluation.choice_scores import Content, floors, is_listed, scored
 from healthgym.evaluation.given_options import yes_or_no
@@ -173,6 +178,28 @@ class MultipleChoice:
             return self.judge_again(row, item) if self.judge_again is not None else row
         return scored(row, item.content)
 
+    def check(self, settings: Settings, *, has_index: bool) -> None:
+        """Refuse options that cannot be used, and agentic mode without a knowledge base. Raises ConfigError."""
+        if settings.mode == "agentic":
+            check_episodes(settings, has_index=has_index)
+        else:
+            Readings.of(settings.options)
+
+    def indifferent_to(self, settings: Settings) -> Mapping[str, str]:
+        """Return the options of the other mode and, where only likelihoods are read, what concerns writing."""
+        if settings.mode == "agentic":
+            return dict.fromkeys(OPTIONS, "it is of text mode, and this is agentic mode")
+        idle = dict.fromkeys(EPISODE_OPTIONS, "it is of agentic mode, and this is text mode")
+        readings = Readings.of(settings.options)
+        if readings.reading == "generate":
+            return {**idle, "option_text": "reading=generate reads no likelihoods"}
+        if readings.reading == "likelihood":
+            why = "likelihoods are read and nothing is written; --set reading=generate or both writes"
+            idle |= dict.fromkeys(
+                ("max_tokens", "temperature", "top_p", "top_k", "in_flight", "cache", "attempts"), why
+            )
+        return idle
+
     def details(self, rows: Sequence[Row]) -> Mapping[str, Any]:
         """Return what was searched in agentic mode; nothing in text mode."""
         return searched(rows)
@@ -203,10 +230,10 @@ class MultipleChoice:
                     wanted += [("text", label, text) for label, text in content["options"].items()]
                 shown = {**content, "options": {}} if part == "no_options" else content
                 text = self.prompt(shown, part != "blind")
-                ids, continuations = tokens_after(tokenizer, text, [f" {one}" for _, _, one in wanted])
-                length = len(ids) + max(map(len, continuations)) - 1
-                if candidate.max_context is not None and length > candidate.max_context:
-                    limit = candidate.max_context
+                limit = candidate.max_context
+                ids, continuations = tokens_after(tokenizer, text, [f" {one}" for _, _, one in wanted], limit=limit)
+                length = len(ids) + max(map(len, continuations), default=1) - 1
+                if limit is not None and length > limit:
                     heard[number].error = f"the prompt's {length} tokens do not fit the {limit} positions"
                     learn(number, part)
                     continue
@@ -237,14 +264,18 @@ class MultipleChoice:
         return bare if heard.error else scored(bare, item.content)
 
 
-def tokens_after(tokenizer: Any, prompt: str, continuations: Sequence[str]) -> tuple[list[int], list[list[int]]]:
+def tokens_after(
+    tokenizer: Any, prompt: str, continuations: Sequence[str], *, limit: int | None = None
+) -> tuple[list[int], list[list[int]]]:
     """Return the ids of a prompt and of what follows it, cut where the prompt's ids end in prompt and continuation together.
 
-    Where a tokenizer joins the two across the cut, the continuation is encoded on its own.
+    Where a tokenizer joins the two across the cut, the continuation is encoded on its own. After a prompt of more than `limit`
+    tokens nothing is encoded: it would be the prompt once more for every continuation.
     """
-    encoded = tokenizer([prompt, *(prompt + one for one in continuations)])["input_ids"]
-    ids, parts = list(encoded[0]), []
-    for whole, text in zip(encoded[1:], continuations, strict=True):
+    ids, parts = list(tokenizer([prompt])["input_ids"][0]), []
+    if limit is not None and len(ids) > limit:
+        return ids, []
+    for whole, text in zip(tokenizer([prompt + one for one in continuations])["input_ids"], continuations, strict=True):
         clean = list(whole[: len(ids)]) == ids and len(whole) > len(ids)
         parts.append(list(whole[len(ids) :]) if clean else tokenizer.encode(text, add_special_tokens=False))
     return ids, parts
@@ -289,7 +320,13 @@ def of_source(
 
 
 def about(
-    title: str, get: str, *, hub: str | None, splits: Sequence[str] = (), options: Mapping[str, str] | None = None
+    title: str,
+    get: str,
+    *,
+    hub: str | None,
+    splits: Sequence[str] = (),
+    splits_files: bool = False,
+    options: Mapping[str, str] | None = None,
 ) -> About:
     """Return what the list says of a benchmark of multiple choice.
 
@@ -298,11 +335,13 @@ def about(
         get: How to get the file.
         hub: Name of the data set that is loaded where no file is given; None where there is none.
         splits: Its splits, the default first.
+        splits_files: As of `About`.
         options: Options beside those of every benchmark of multiple choice.
     """
     return About(
         title=title, group="Multiple choice", modes=("text", "agentic"), data="--data" if hub is None else "hub",
         get=get if hub is None else f"Loaded from the hub ({hub}), or give --data: {get}.", splits=tuple(splits),
+        splits_files=splits_files,
         options={**ABOUT_OPTIONS, **(options or {})}, page="docs/multiple-choice.md, docs/agentic-questions.md",
     )  # fmt: skip
 

@@ -65,5 +65,5 @@ def _answer(record: Record, column: str) -> str:
     return text_of(record, column)
 
 
-ABOUT = about_closed_and_open("path_vqa", "PathVQA", HOW, hub=True, splits=SPLITS)
+ABOUT = about_closed_and_open("path_vqa", "PathVQA", HOW, hub=True, splits=SPLITS, splits_files=True)
 BENCHMARKS = closed_and_open("path_vqa", "PathVQA", load)

@@ -19,6 +19,7 @@ FORMATS = {
     "a pack": ("id", "benchmark", "question", "options", "answer"),
 }
 GET = f"{LABELLED} and {TRUTH} of the original repository, in one folder"
+UNSPLIT = f"Leave --split out to take all rows, or give --data {GET}"
 
 
 def read(source: Source) -> list[Item]:
@@ -34,7 +35,12 @@ def read(source: Source) -> list[Item]:
     else:
         path = path / LABELLED if path.is_dir() else path
         records = records_of(path)
-        if "QUESTION" in records[0].values and source.split != "all":
+        is_original = "QUESTION" in records[0].values
+        if "truth" in source.options and (source.split == "all" or not is_original):
+            raise ConfigError(f"truth lists the test rows of {LABELLED}, and no rows are chosen here; leave it out")
+        if source.split == "test" and not is_original and not is_pack(records[0]):
+            raise ConfigError(f"{path} holds rows of the hub, which do not say whether they are test rows. {UNSPLIT}")
+        if is_original and source.split != "all":
             records = _test_rows(records, path, source.options.get("truth"))
     return items_of(records, _convert)
 
@@ -88,7 +94,15 @@ def prompt(content: Content, whole: bool) -> str:
 
 
 def make(source: Source) -> MultipleChoice:
-    """Return the benchmark. `truth` names the file that lists the original's test rows, where it lies elsewhere."""
+    """Return the benchmark. `truth` names the file that lists the original's test rows, where it lies elsewhere.
+
+    Raises:
+        ConfigError: An option is unknown, or chooses among rows of the hub, which are not split.
+    """
+    if source.path is None and source.split == "test":
+        raise ConfigError(f"pubmedqa: the hub's labelled rows are not split. {UNSPLIT}")
+    if source.path is None and "truth" in source.options:
+        raise ConfigError(f"pubmedqa: truth lists the test rows of {LABELLED}; leave it out, or give --data")
     made = of_source(source, name="pubmedqa", title="PubMedQA", read=read, prompt=prompt, options=("truth",))
     return or_hub(made, source, HUB)
 
@@ -99,6 +113,7 @@ ABOUT = {
         GET,
         hub=HUB,
         splits=("test", "all"),
+        splits_files=True,
         options={"truth": "file that lists the test rows, where it does not lie beside the questions"},
     )
 }

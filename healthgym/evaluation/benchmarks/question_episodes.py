@@ -103,9 +103,7 @@ def measure_as_episodes(
     Raises:
         ConfigError: There is no knowledge base, or a setting cannot be used.
     """
-    lender = str(settings.options.get("tools_of", LENDER))
-    chosen = settings.options.get("tools")
-    names = [name.strip() for name in chosen.split(",")] if isinstance(chosen, str) else chosen
+    lender, names = _tools(settings)
     items = list({attempt.item.id: attempt.item for attempt in attempts}.values()) if read is None else read()
     search, record = clean_search(
         _knowledge_base(services, settings), items, audited=yes_or_no(settings.options, "audited", True)
@@ -133,6 +131,19 @@ def measure_as_episodes(
 
     golds = {attempt.item.id: gold_of(attempt.item) for attempt in attempts}
     play_attempts(attempts, candidate, settings, start, judge, with_gold)
+
+
+def check_episodes(settings: Settings, *, has_index: bool) -> None:
+    """Refuse settings of this mode that cannot be used, and a mode without a knowledge base.
+
+    Raises:
+        ConfigError: There is no knowledge base, or a setting cannot be used.
+        NotRegistered: There is no domain of the name to take tools from.
+    """
+    _searches_builtin(settings, has_index=has_index)
+    yes_or_no(settings.options, "audited", True)
+    lender, names = _tools(settings)
+    offered(question_domain(DECISIONS, lender), lender, names)
 
 
 def searched(rows: Sequence[Row]) -> dict[str, Any]:
@@ -191,17 +202,28 @@ def _looked_up(episode: Episode) -> dict[str, Any]:
     }
 
 
+def _tools(settings: Settings) -> tuple[str, list[str] | None]:
+    """Return whose tools are offered, and the names of some of them; None for those it shares."""
+    chosen = settings.options.get("tools")
+    names = [name.strip() for name in chosen.split(",")] if isinstance(chosen, str) else chosen
+    return str(settings.options.get("tools_of", LENDER)), names
+
+
 def _knowledge_base(services: Services | None, settings: Settings) -> Any:
+    index = None if services is None else services.retriever
+    return builtin_retriever() if _searches_builtin(settings, has_index=index is not None) else index
+
+
+def _searches_builtin(settings: Settings, *, has_index: bool) -> bool:
+    """Say whether the passages that come along are searched, and not an index. Raises ConfigError for neither and for both."""
     choice = settings.options.get("kb")
     if choice not in (None, "builtin"):
         raise ConfigError(f"kb must be 'builtin', got {choice!r}; another knowledge base is given with --index DIR")
-    if services is not None and services.retriever is not None:
-        if choice == "builtin":
-            raise ConfigError("an index and kb=builtin were both given; leave one out")
-        return services.retriever
-    if choice == "builtin":
-        return builtin_retriever()
-    raise ConfigError(
-        "Questions played with tools search a knowledge base, and none was given. Give --index DIR (healthgym kb build makes "
-        "one), or --set kb=builtin for the few passages that come with healthgym."
-    )
+    if has_index and choice == "builtin":
+        raise ConfigError("an index and kb=builtin were both given; leave one out")
+    if not has_index and choice is None:
+        raise ConfigError(
+            "Questions played with tools search a knowledge base, and none was given. Give --index DIR (healthgym kb build "
+            "makes one), or --set kb=builtin for the few passages that come with healthgym."
+        )
+    return choice == "builtin"

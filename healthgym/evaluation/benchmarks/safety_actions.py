@@ -14,6 +14,7 @@ from healthgym.evaluation.benchmarks.gym import Gym, make_gym
 from healthgym.evaluation.candidate import Candidate
 from healthgym.evaluation.episodes import counted, play_attempts, replay
 from healthgym.evaluation.estimate import score_estimate
+from healthgym.evaluation.given_options import check_options
 from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.repeats import cluster_of
 from healthgym.evaluation.rows import Row
@@ -24,6 +25,8 @@ from healthgym.tasks import Task
 from healthgym.world import Services
 
 SEVERITIES = ("critical", "serious", "minor")
+OPTIONS = {name: told for name, told in GYM_ABOUT["gym"].options.items() if name != "reward"}
+"""Options as for `gym`, less how a grade becomes the reward, which nothing is scored by here."""
 
 
 class SafetyActions:
@@ -159,6 +162,7 @@ def make_safety_actions(source: Source) -> Benchmark:
     Raises:
         ConfigError: An option or split is unknown.
     """
+    check_options(source.options, list(OPTIONS), benchmark=SafetyActions.name)
     gym = make_gym(source)
     assert isinstance(gym, Gym)
     return SafetyActions(gym)
@@ -167,6 +171,10 @@ def make_safety_actions(source: Source) -> Benchmark:
 BENCHMARKS = {SafetyActions.name: make_safety_actions}
 ABOUT = {
     SafetyActions.name: replace(
-        GYM_ABOUT["gym"], title="harm done in the gym's episodes", group="Safety", page="docs/safety.md"
+        GYM_ABOUT["gym"],
+        title="harm done in the gym's episodes",
+        group="Safety",
+        options=OPTIONS,
+        page="docs/safety.md",
     )
 }

@@ -66,5 +66,5 @@ def load(source: Source) -> Sequence[VisualQuestion]:
     ])  # fmt: skip
 
 
-ABOUT = about_closed_and_open("vqa_rad", "VQA-RAD", HOW, hub=True, splits=SPLITS)
+ABOUT = about_closed_and_open("vqa_rad", "VQA-RAD", HOW, hub=True, splits=SPLITS, splits_files=True)
 BENCHMARKS = closed_and_open("vqa_rad", "VQA-RAD", load)

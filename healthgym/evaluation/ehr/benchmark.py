@@ -157,6 +157,10 @@ class EhrBenchmark:
             gold=as_text(item.content),
         )
 
+    def indifferent_to(self, settings: Settings) -> Mapping[str, str]:
+        """Return the index: no tool here searches passages."""
+        return dict.fromkeys(("index", "encoder"), "its tools look into the tables, not into passages")
+
     def _row(self, attempt: Attempt, trajectory: Trajectory, submission: Mapping[str, Any] | None) -> Row:
         item, status = attempt.item, status_of(trajectory)
         return Row(

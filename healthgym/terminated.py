@@ -1,0 +1,44 @@
+"""SIGTERM as an interruption: schedulers end a command with it, and whatever Ctrl-C leaves whole it then leaves whole too."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM was received. What handles Ctrl-C handles it in the same way, and tells them apart by `exit_code`."""
+
+
+def exit_code(stop: KeyboardInterrupt) -> int:
+    """Return what a process ends with that was stopped so: 128 and the signal's number."""
+    return 128 + (signal.SIGTERM if isinstance(stop, Terminated) else signal.SIGINT)
+
+
+@contextmanager
+def sigterm_interrupts() -> Iterator[None]:
+    """Raise `Terminated` in the main thread at SIGTERM, once: what is being put in order then is not disturbed.
+
+    Where something within turns that into an exit of its own, as typer does, it is raised again. Whoever has set a handler of
+    their own within keeps it. Outside the main thread nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    heard: list[int] = []
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        heard.append(number)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except SystemExit:
+        if heard:
+            raise Terminated from None
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
