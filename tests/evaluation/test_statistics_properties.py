@@ -35,14 +35,12 @@ from healthgym.evaluation.statistics import (
     wilson_interval,
 )
 
-settings.register_profile("statistics", deadline=None, max_examples=50)
-settings.load_profile("statistics")
-
 counts = st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n)))
 rates = st.integers(1, 99).map(lambda hundredths: hundredths / 100)
 cells = st.tuples(*[st.integers(0, 60)] * 4).filter(lambda four: sum(four) > 0)
 
 
+@settings(max_examples=50)
 @given(counts, st.sampled_from([0.8, 0.9, 0.95, 0.99]))
 def test_wilson_agrees_with_statsmodels(case, confidence):
     successes, n = case
@@ -50,6 +48,7 @@ def test_wilson_agrees_with_statsmodels(case, confidence):
     assert wilson_interval(successes, n, confidence) == pytest.approx(expected, abs=1e-12)
 
 
+@settings(max_examples=50)
 @given(counts)
 def test_wilson_holds_the_rate_and_mirrors(case):
     successes, n = case
@@ -58,6 +57,7 @@ def test_wilson_holds_the_rate_and_mirrors(case):
     assert wilson_interval(n - successes, n) == pytest.approx((1 - high, 1 - low))
 
 
+@settings(max_examples=50)
 @given(st.integers(0, 80), st.integers(0, 80))
 def test_mcnemar_agrees_with_statsmodels(gained, lost):
     expected = mcnemar([[5, lost], [gained, 7]], exact=True).pvalue if gained + lost else 1.0
@@ -71,6 +71,7 @@ def test_holm_agrees_with_statsmodels(thousandths):
     assert holm(p_values) == pytest.approx(list(multipletests(p_values, method="holm")[1]))
 
 
+@settings(max_examples=50)
 @given(st.lists(st.integers(-100, 100), min_size=2, max_size=9), st.integers(0, 9))
 def test_sign_flips_agree_with_scipy(hundredths, seed):
     differences = [each / 100 for each in hundredths]
@@ -82,6 +83,7 @@ def test_sign_flips_agree_with_scipy(hundredths, seed):
     assert sign_flip_test(differences, range(len(differences)), seed=seed) == pytest.approx(min(1.0, expected))
 
 
+@settings(max_examples=50)
 @given(st.integers(0, 6), st.integers(0, 6), st.integers(0, 5))
 def test_sign_flips_of_single_zero_one_rows_are_mcnemar(gained, lost, tied):
     differences = [1.0] * gained + [-1.0] * lost + [0.0] * tied
@@ -104,6 +106,7 @@ def test_rows_of_a_cluster_flip_together():
     assert sign_flip_test([1.0] * 40, [row // 10 for row in range(40)]) == pytest.approx(2 / 16)
 
 
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 100), min_size=3, max_size=40, unique=True), st.integers(0, 3))
 def test_bca_agrees_with_scipy_on_clusters(values, seed):
     # scipy is handed our draws, so that nothing but the correction is compared.
@@ -162,6 +165,7 @@ def test_few_kinds_of_clusters_are_drawn_as_all_are(method):
     assert short == pytest.approx(long, abs=0.006)  # the width is 0.085
 
 
+@settings(max_examples=50)
 @given(rates, rates)
 def test_cohens_h_agrees_with_statsmodels(first, second):
     assert cohens_h(first, second) == pytest.approx(proportion_effectsize(second, first))
@@ -174,6 +178,7 @@ def test_cohens_d_is_the_t_statistic_over_root_n():
     assert cohens_d_paired([0.2, 0.2]) is None and cohens_d_paired([0.2]) is None
 
 
+@settings(max_examples=50)
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 40), st.integers(1, 40))
 def test_uncorrelated_pairs_have_newcombes_interval_of_two_samples(a, b, c, d):
     # A table whose cells are products of its margins has phi 0: the pairs say nothing of each other.
@@ -184,6 +189,7 @@ def test_uncorrelated_pairs_have_newcombes_interval_of_two_samples(a, b, c, d):
     assert newcombe_paired(both, first, second, neither) == pytest.approx(expected, abs=1e-9)
 
 
+@settings(max_examples=50)
 @given(cells)
 def test_newcombes_interval_holds_the_difference_and_mirrors(four):
     both, first, second, neither = four
@@ -192,6 +198,7 @@ def test_newcombes_interval_holds_the_difference_and_mirrors(four):
     assert newcombe_paired(both, second, first, neither) == pytest.approx((-high, -low))
 
 
+@settings(max_examples=50)
 @given(st.integers(0, 80), st.integers(0, 80))
 def test_the_odds_ratio_holds_its_estimate(gained, lost):
     ratio, (low, high) = paired_odds_ratio(gained, lost)
@@ -203,6 +210,7 @@ def test_the_odds_ratio_holds_its_estimate(gained, lost):
     assert isinf(high) == (lost == 0)
 
 
+@settings(max_examples=50)
 @given(st.integers(1, 12).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n), st.integers(1, n))))
 def test_pass_at_k_and_pass_hat_k_mirror_and_are_hypergeometric(case):
     n, correct, k = case
@@ -212,6 +220,7 @@ def test_pass_at_k_and_pass_hat_k_mirror_and_are_hypergeometric(case):
     assert pass_hat_k(n, correct, k) == pytest.approx(1 - pass_at_k(n, n - correct, k))
 
 
+@settings(max_examples=50)
 @given(rates, rates.filter(lambda width: width <= 0.3))
 def test_the_n_for_a_width_is_the_smallest_that_gives_it(rate, half_width):
     n = required_for_width(rate, half_width)
@@ -224,6 +233,7 @@ def test_the_n_for_a_width_is_the_smallest_that_gives_it(rate, half_width):
     assert n == 1 or half(n - 1) > half_width - 1e-9
 
 
+@settings(max_examples=50)
 @given(rates, rates)
 def test_the_n_for_two_runs_has_the_power_that_statsmodels_says(first, second):
     assume(abs(first - second) > 0.02)
@@ -235,6 +245,7 @@ def test_the_n_for_two_runs_has_the_power_that_statsmodels_says(first, second):
     assert n == 2 or power(effect, n - 1, 0.05) < 0.83
 
 
+@settings(max_examples=50)
 @given(rates, st.sampled_from([0.5, 1.0, 3.0]))
 def test_the_n_for_a_mean_has_the_power_that_statsmodels_says(difference, spread):
     n = required_for_mean(difference, spread)
@@ -266,12 +277,14 @@ def flat(groups):
     return [value for group in groups for value in group], [place for place, group in enumerate(groups) for _ in group]
 
 
+@settings(max_examples=50)
 @given(clustered)
 def test_the_design_effect_lies_between_one_and_the_largest_cluster(groups):
     values, clusters = flat(groups)
     assert 1.0 <= design_effect(values, clusters) <= max(map(len, groups)) + 1e-9
 
 
+@settings(max_examples=50)
 @given(clustered, st.integers(2, 5))
 def test_rows_repeated_within_their_cluster_are_worth_no_more(groups, times):
     # m copies of every row: the effect is m times as large where it was not raised to 1, and so are the rows needed.
@@ -281,6 +294,7 @@ def test_rows_repeated_within_their_cluster_are_worth_no_more(groups, times):
     assert repeated == pytest.approx(times * single) if single > 1 + 1e-9 else repeated <= times * (1 + 1e-9)
 
 
+@settings(max_examples=50)
 @given(st.lists(st.integers(0, 4).map(lambda x: x / 4), min_size=1, max_size=30))
 def test_rows_by_themselves_have_a_design_effect_of_one_and_equal_ones_that_of_their_number(values):
     assert design_effect(values, range(len(values))) == pytest.approx(1.0)
@@ -288,6 +302,7 @@ def test_rows_by_themselves_have_a_design_effect_of_one_and_equal_ones_that_of_t
     assert design_effect(equal, clusters) == pytest.approx(3.0)
 
 
+@settings(max_examples=50)
 @given(clustered, st.floats(0.1, 10.0), st.floats(-5.0, 5.0))
 def test_the_design_effect_knows_no_unit_and_no_zero(groups, scale, shift):
     values, clusters = flat(groups)
