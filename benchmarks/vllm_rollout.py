@@ -42,6 +42,7 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, default=64)
     parser.add_argument("--tokens", type=int, default=48, help="most tokens of a turn")
     parser.add_argument("--repeats", type=int, default=3, help="measured rounds of each engine, in turns")
+    parser.add_argument("--kv-cache-gb", type=float, default=0.5, help="vLLM's cache on a CPU")
     parser.add_argument("--eager", action="store_true", help="start vLLM without compiling")
     arguments = parser.parse_args()
 
@@ -59,7 +60,7 @@ def main() -> None:
                 "in_flight": arguments.in_flight,
                 "vllm": {
                     "enforce_eager": arguments.eager,
-                    **({} if torch.cuda.is_available() else {"kv_cache_gb": 0.5}),
+                    **({} if torch.cuda.is_available() else {"kv_cache_gb": arguments.kv_cache_gb}),
                 },
             },
         }

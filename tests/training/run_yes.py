@@ -1,9 +1,9 @@
 """Trains the tiny model on the yes environment, once for each scenario, on as many processes as it was launched with.
 
 A scenario is a folder's name and options, joined by commas: `fsdp` shards the model, `lora` trains adapters, `resume`
-continues from the folder's last checkpoint, `balance` holds the term's gradient to the policy's, `sign` lets the reward give
+continues from the folder's last checkpoint, `measure` measures both gradient norms, `balance` holds the term's to the policy's by them, `sign` lets the reward give
 the sign, `lose` loses the last two episodes of each step, `ctrl_c` sends the last process a signal in the second step, `dead`
-ends the run after two steps whatever its groups are like.
+ends the run after two steps whatever its groups are like, `pieces` takes a step in micro-batches of two episodes.
 """
 
 import json
@@ -55,8 +55,9 @@ class SeededByAttempt(YesEnvironment):
 def run(folder: Path, options: Sequence[str]) -> None:
     os.environ["ACCELERATE_USE_FSDP"] = str("fsdp" in options).lower()
     processes = join_processes()
-    optim = {"learning_rate": 1e-3, "micro_batch": 8 // processes.num_processes, "loss_type": "grpo"}
-    measures = int("balance" in options)
+    micro_batch = 2 if "pieces" in options else 8 // processes.num_processes
+    optim = {"learning_rate": 1e-3, "micro_batch": micro_batch, "loss_type": "grpo"}
+    measures = int(bool({"measure", "balance"} & set(options)))
     config = settings(4, optim=optim, checkpoint={"every": 2, "keep": 9}, guard={"grad_norm_every": measures})
     model = make_model(make_tokenizer(), lora="lora" in options)
     replica = Replica(model, device=processes.device, dtype=torch.float32) if sharding() != "none" else None
@@ -71,7 +72,7 @@ def run(folder: Path, options: Sequence[str]) -> None:
     stop = StopOnSignal(processes=processes.num_processes)
     trainer.add_callback(stop)
     if "balance" in options:
-        trainer.distill.balance = GradientBalance(0.3)
+        trainer.distill.balance = GradientBalance(0.02)
     if "sign" in options:
         trainer.distill.sign_clip = 0.9
     teacher = trainer.distill.distillation.teacher

@@ -114,10 +114,10 @@ def test_checkpointing_and_smaller_micro_batches_need_less():
 def test_mechanisms_that_are_off_say_what_switches_them_on():
     live = {one.name: one.is_live for one in mechanisms(config())}
     assert live["teacher"] and live["hints"] and live["guards"] and live["truncation by turns"]
+    assert not {one.name: one for one in mechanisms(config(), partitioned=True)}["gradient norms apart"].is_live
     off = {one.name: one for one in mechanisms(config(preset="grpo"))}
     assert not any(off[name].is_live for name in ("teacher", "hints", "lambda", "guards", "length shaping"))
     assert off["teacher"].detail == "set teacher"
-    assert not {one.name: one for one in mechanisms(config(), sharded=True)}["gradient norms apart"].is_live
 
 
 def test_a_plan_warns_of_what_will_not_fit_and_refuses_what_cannot_be_cut():
