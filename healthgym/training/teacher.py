@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from healthgym.errors import ConfigError
 from healthgym.training.ema import Change, EMATeacher
+from healthgym.training.lowrank import factor_pairs
 from healthgym.training.partitions import is_partitioned
 from healthgym.training.shards import (
     cut,
@@ -59,17 +60,19 @@ class LiveTeacher:
             raise ConfigError("teacher.space delta averages LoRA products, but the model has no LoRA adapters")
         self.is_sharded = False
         self._engine: Any = None
+        # DeepSpeed cuts a model as it is loaded where one was trained before in this process, as in a warm start.
+        self._begins_in_pieces = any(map(is_partitioned, self.parameters.values()))
+        self._paired = {name for pair in factor_pairs(self.parameters) for name in pair}
         self.ema = EMATeacher(
-            self.parameters,
+            self.student(),
             decay=decay,
             update_every=update_every,
             copy_every=copy_every,
             space=space,
             rank_factor=rank_factor,
             device=device,
-            shares_start=awaits_shards,
+            shares_start=awaits_shards and not self._begins_in_pieces,
         )
-        self._paired = {name for pair in self.ema.pairs for name in pair}
 
     @property
     def is_partitioned(self) -> bool:
@@ -90,8 +93,9 @@ class LiveTeacher:
         self.parameters, self.is_sharded = now, True
         if any(map(is_partitioned, now.values())):
             self._engine = engine
-        for name, weight in self.ema.weights.items():
-            self.ema.weights[name] = self._kept(name, weight)
+        if not self._begins_in_pieces:
+            for name, weight in self.ema.weights.items():
+                self.ema.weights[name] = self._kept(name, weight)
         device = next(iter(now.values())).device
         self.ema.sum_pieces = partial(sum_over_processes, device=device)
 
@@ -141,7 +145,7 @@ class LiveTeacher:
 
     def student(self) -> dict[str, Tensor]:
         """Return what the averages follow: pieces of sharded parameters, LoRA pairs whole."""
-        if not self.is_sharded:
+        if not (self.is_sharded or self._begins_in_pieces):
             return dict(self.parameters)
         return {name: whole(p) if name in self._paired else trained_piece(p) for name, p in self.parameters.items()}
 

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from healthgym.training.lowrank import factor_pairs
-from healthgym.training.shards import entries, sum_over_processes, whole_shape
+from healthgym.training.partitions import is_partitioned
+from healthgym.training.shards import entries, piece, sum_over_processes, whole, whole_shape
 
 SAMPLES = 256
 """Entries looked at in each parameter or LoRA product."""
@@ -20,7 +21,8 @@ class Travel:
     LoRA pairs, so that factors in another basis count as what they do.
 
     Args:
-        start: Trainable parameters by name at the start of the run.
+        start: Trainable parameters by name at the start of the run; when DeepSpeed has cut them already, all processes must
+            call this.
         samples: Entries for each parameter or product.
     """
 
@@ -29,7 +31,11 @@ class Travel:
         self.pairs = factor_pairs(start)
         paired = {name for pair in self.pairs for name in pair}
         self.plain = [name for name in start if name not in paired]
-        self.start = self._look(start)
+        if any(map(is_partitioned, start.values())):
+            held = {name: whole(p) if name in paired else piece(p) for name, p in start.items()}
+            self.start = self._look(held, start)
+        else:
+            self.start = self._look(start)
 
     def share(
         self, student: Mapping[str, Tensor], teacher: Mapping[str, Tensor], shards: Mapping[str, Tensor] | None = None
