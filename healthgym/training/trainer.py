@@ -304,7 +304,7 @@ class EpisodeTrainer(CheckpointingTrainer):
     def begin_training(self) -> None:
         """Let the teacher take up what the launch has made of the student's parameters."""
         if self.is_deepspeed_enabled:
-            self.bad_steps.was_skipped = lambda: bool(self.model_wrapped.optimizer.overflow)
+            self.bad_steps.was_skipped = lambda: bool(getattr(self.model_wrapped.optimizer, "overflow", False))
         if self.distill is not None:
             self.distill.distillation.teacher.follow_shards(self.model_wrapped)
         for act in self.at_start:
