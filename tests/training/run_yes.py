@@ -4,8 +4,8 @@ A scenario is a folder's name and options, joined by commas: `fsdp` shards the m
 continues from the folder's last checkpoint, `measure` measures both gradient norms, `balance` holds the term's to the
 policy's by them, `sign` lets the reward give the sign, `lose` loses the last two episodes of each step, `ctrl_c` sends the last
 process a signal in the second step, `dead` ends the run after two steps whatever its groups are like, `pieces` takes a step in
-micro-batches of two episodes, `k3` compares at the sampled tokens alone, `nan` makes the last process's second gradient no
-number, of a loss that is one.
+micro-batches of two episodes, `recompute` keeps no activations, `k3` compares at the sampled tokens alone, `nan` makes
+the last process's second gradient no number, of a loss that is one.
 """
 
 import json
@@ -69,6 +69,7 @@ def run(folder: Path, options: Sequence[str]) -> None:
     processes = join_processes()
     micro_batch = 2 if "pieces" in options else 8 // processes.num_processes
     optim = {"learning_rate": 1e-3, "micro_batch": micro_batch, "loss_type": "grpo"}
+    optim["gradient_checkpointing"] = "recompute" in options
     measures = int(bool({"measure", "balance"} & set(options)))
     config = settings(
         4, optim=optim, checkpoint={"every": 2, "keep": 9}, guard={"grad_norm_every": measures},

@@ -26,7 +26,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     apart = ("balance,balance", "sign,sign", "lose,lose")
     launch(
         "fsdp2.yaml", 2, SCRIPT, root, "two", "two_fsdp,fsdp", "two_lora,fsdp,lora", *(f"two_{one}" for one in apart),
-        "ctrl_c,ctrl_c", "dead,dead", "two_balance_fsdp,fsdp,balance", "two_pieces_fsdp,fsdp,measure,pieces",
+        "ctrl_c,ctrl_c", "dead,dead", "two_balance_fsdp,fsdp,balance", "two_pieces_fsdp,fsdp,measure,pieces,recompute",
         "two_lora_balance_fsdp,fsdp,lora,balance",
     )  # fmt: skip
     start_from(root, "two_fsdp", "from_two")
@@ -126,7 +126,7 @@ def test_a_balanced_run_measures_the_same_gradient_norms_on_two_processes(
 
 @pytest.mark.slow
 def test_norms_measured_over_micro_batches_are_those_of_the_whole_step(root: Path):
-    # Two micro-batches a process, with FSDP reducing the gradients of each by itself.
+    # Two micro-batches a process, with FSDP reducing the gradients of each by itself, and activations computed anew in each pass.
     rows, whole = log_of(root, "two_pieces_fsdp")["rows"], log_of(root, "one_measure")["rows"]
     assert_same_norms(rows, whole)
     assert_same_curve(rows, whole)
