@@ -235,7 +235,7 @@ def anchored_teacher(run: Run) -> Finding | None:
 
 
 def hint_echo(run: Run) -> Finding | None:
-    """The student writes the hint's wording, which it was never shown."""
+    """The student writes the hint's wording, which it was never taught to write."""
     echo = _recent(run, "hint_echo")
     if echo is None or echo < MAX_ECHO or run.config.get("hint") is None:
         return None

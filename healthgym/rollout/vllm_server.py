@@ -65,7 +65,20 @@ def server_command(settings: ServerSettings, extra: Sequence[str] = ()) -> list[
         command += ["--enable-lora", "--max-loras", "2", "--max-lora-rank", str(lora_rank(settings.lora_rank))]
     if settings.enforce_eager:
         command += ["--enforce-eager"]
+    if must_read_prompts_whole():
+        command += ["--no-enable-chunked-prefill"]
     return [*command, *extra]
+
+
+def must_read_prompts_whole() -> bool:
+    """Whether vLLM would fall over a prompt that it reads in parts, as it does when many arrive at once.
+
+    Such a request's early draws are taken back from its seeded generator, which those of a CPU do not allow (vLLM 0.31:
+    "CPU Generator does not use offset").
+    """
+    import torch
+
+    return not torch.accelerator.is_available()
 
 
 def server_environment(settings: ServerSettings) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Optimiser steps whose loss or gradient is not a finite number are skipped, counted, and not endured for long."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -31,6 +31,8 @@ class BadSteps(TrainerCallback):
         self.total = self.in_a_row = 0
         self.is_bad = False
         """Whether the step that just ended was skipped."""
+        self.was_skipped: Callable[[], bool] = lambda: False
+        """Whether the launch's own optimiser has just skipped the step; DeepSpeed's does, and shows no gradients."""
         self._loss_is_finite = True
 
     def saw(self, loss: Tensor) -> Tensor:
@@ -50,7 +52,7 @@ class BadSteps(TrainerCallback):
     ) -> None:
         """Look at the step's gradients before the optimiser does."""
         gradients = [p.grad for p in model.parameters() if p.grad is not None]
-        finite = self._loss_is_finite and _all_finite(gradients)
+        finite = self._loss_is_finite and _all_finite(gradients) and not self.was_skipped()
         if self.processes > 1:
             finite = all(gather_object([finite]))
         self.is_bad, self._loss_is_finite = not finite, True

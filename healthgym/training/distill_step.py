@@ -79,7 +79,7 @@ class DistillStep:
         self.balance, self.sign_clip, self.pad_id = balance, sign_clip, pad_id
         self.grad_norm_every, self.leakage_every = grad_norm_every, leakage_every
         self.travel = Travel(distillation.teacher.parameters)
-        self.meter = GradientMeter(list(distillation.teacher.parameters.values()))
+        self.meter = GradientMeter(())
         self.counts = Totals(distillation.counts)
         self.step = 0
         self.lambda_now = 0.0
@@ -104,11 +104,11 @@ class DistillStep:
         ceiling = self.weight.value(step)
         self.step, self.lambda_now = step, ceiling if self.balance is None else self.balance.weight(ceiling)
         self.weight.present = self.lambda_now
-        # Gradients of a sharded model exist only inside its backward pass, so the two terms cannot be told apart.
-        can_measure = self.is_on and self.sign_clip is None and not self.distillation.teacher.is_sharded
         due = bool(self.grad_norm_every) and step % self.grad_norm_every == 0
-        self.measures_gradients = can_measure and due
-        self.meter.reset()
+        teacher = self.distillation.teacher
+        # DeepSpeed moves gradients into buffers of its own as a pass goes by, where two terms cannot be told apart.
+        self.measures_gradients = self.is_on and self.sign_clip is None and due and not teacher.is_partitioned
+        self.meter = GradientMeter(teacher.parameters.values(), teacher.model)  # FSDP may have replaced them
         self._totals = self._by_turn = None
 
     def attach(self, trajectories: Sequence[Trajectory | None], inputs: Batch, *, hint_echo: float) -> Batch:
@@ -183,7 +183,8 @@ class DistillStep:
         """
         unit = term / self.lambda_now
         self.meter.add("policy", policy_loss)
-        self.meter.add("distillation", unit)
+        # Where no turn counts, a backward pass is made all the same: the other processes of a sharded model wait for it.
+        self.meter.add("distillation", unit if unit.requires_grad else 0.0 * policy_loss)
         if self.balance is not None and not self.balance.is_set:
             self.balance.observe(**self.meter.norms(accelerator))
             self.lambda_now = self.weight.present = self.balance.weight(self.lambda_now)

@@ -1,45 +1,60 @@
 """The gradient norms of the two terms of the loss, and a weight that keeps them at a ratio."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import exp, isfinite, log
 from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+
+from healthgym.training.shards import piece, sharded_gradients, sum_over_processes
 
 
 class GradientMeter:
     """Sums each term's gradient over the micro-batches of one step, beside the gradients that are trained on.
 
-    A measured step costs two extra backward passes a micro-batch and two copies of the trainable parameters' gradients.
+    A measured step costs two extra backward passes a micro-batch and, at its peak, three copies of the trainable parameters'
+    gradients: the sums of both terms and what one pass has found; of a model that FSDP shards, of this process's pieces of them.
+
+    Args:
+        parameters: The student's parameters; those that are not trained are left out.
+        model: The model they belong to. Needed only where FSDP has sharded it.
     """
 
-    def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
+    def __init__(self, parameters: Iterable[nn.Parameter], model: nn.Module | None = None) -> None:
         self.parameters = [parameter for parameter in parameters if parameter.requires_grad]
-        self._sums: dict[str, Tensor] = {}
-
-    def reset(self) -> None:
-        """Forget the step before."""
-        self._sums = {}
+        self._model = model if any(isinstance(parameter, DTensor) for parameter in self.parameters) else None
+        self._sums: dict[str, list[Tensor | None]] = {}
 
     def add(self, name: str, loss: Tensor) -> None:
         """Add one micro-batch's gradient of a term; the graph stays alive."""
         found: Sequence[Tensor | None] = [None] * len(self.parameters)
-        if loss.requires_grad:
+        if self._model is not None:
+            found = sharded_gradients(self._model, self.parameters, loss)
+        elif loss.requires_grad:
             found = torch.autograd.grad(loss, self.parameters, retain_graph=True, allow_unused=True)
-        flat = torch.cat(
-            [
-                (torch.zeros_like(p) if g is None else g).flatten().float()
-                for p, g in zip(self.parameters, found, strict=True)
-            ]
-        )
-        self._sums[name] = self._sums[name] + flat if name in self._sums else flat
+        sums = self._sums.setdefault(name, [None] * len(found))
+        for place, gradient in enumerate(found):
+            if gradient is not None:
+                own, before = piece(gradient).float(), sums[place]
+                sums[place] = own if before is None else before + own
 
     def norms(self, accelerator: Any) -> dict[str, float]:
-        """Return the norm of each term's gradient of the whole batch, over all processes."""
-        return {
-            name: float(accelerator.reduce(flat, reduction="mean").double().norm()) for name, flat in self._sums.items()
-        }
+        """Return the norm of each term's gradient of the whole batch, over all processes; all must call this."""
+        squares = [self._square(sums, accelerator) for sums in self._sums.values()]
+        if self._model is not None:  # so far, of this process's pieces
+            squares = sum_over_processes(squares, accelerator.device)
+        return {name: square**0.5 for name, square in zip(self._sums, squares, strict=True)}
+
+    def _square(self, sums: Sequence[Tensor | None], accelerator: Any) -> float:
+        square = 0.0
+        for parameter, own in zip(self.parameters, sums, strict=True):
+            summed = torch.zeros_like(piece(parameter)) if own is None else own
+            if self._model is None:  # otherwise FSDP has taken the mean over the processes already
+                summed = accelerator.reduce(summed, reduction="mean")
+            square += float(torch.linalg.vector_norm(summed, dtype=torch.float64)) ** 2
+        return square
 
 
 class GradientBalance:

@@ -60,7 +60,7 @@ def stale_teacher(step: int, *, age: int, distance: float, max_age: int, max_dis
 
 
 def leaked_hints(step: int, share: float, *, max_share: float) -> Finding | None:
-    """Say whether the student repeats hint wording that it was never shown."""
+    """Say whether the student repeats hint wording, which it was never taught to write."""
     if share <= max_share:
         return None
     return Finding(

@@ -1,4 +1,4 @@
-"""Outcome-privileged hints: what the teacher is told about an attempt, and the student never is."""
+"""Outcome-privileged hints: what the teacher is told about an attempt, and the student that makes it is not."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ MISSING = "Not checked before deciding:"
 HARM = "Harm to avoid:"
 ANSWER = "Right answer:"
 HINT_WORDING = (OPENING, *VERDICTS.values(), MISSING, HARM, ANSWER)
-"""Fixed phrases of every hint; a student that writes them has been shown a hint."""
+"""Fixed phrases of every hint. Warm starts may show them to the student; none teaches it to write them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
-from torch.distributed.tensor import DTensor
 
 from healthgym.errors import ConfigError, HealthgymError
 from healthgym.training.checkpoints import checkpoints
+from healthgym.training.shards import piece
 
 
 class SaveError(HealthgymError):
@@ -53,8 +53,7 @@ def check_finite(model: Any, what: str) -> None:
         ConfigError: Names the first such weight.
     """
     for name, parameter in model.named_parameters():
-        own = parameter.to_local() if isinstance(parameter, DTensor) else parameter
-        if parameter.requires_grad and not bool(torch.isfinite(own).all()):
+        if parameter.requires_grad and not bool(torch.isfinite(piece(parameter)).all()):
             raise ConfigError(
                 f"{what} was not saved: {name} holds NaN or infinity. Resume from the checkpoint before, with a smaller "
                 "optim.learning_rate."

@@ -25,8 +25,8 @@ def signed_advantages(
 
     With r = pi_phi(y) / pi_theta(y) and s the sign of the trajectory's advantage A, the factor is
     f = clamp(r^s, 1 - clip, 1 + clip): what the teacher prefers earns more of a success and less of the blame for a failure.
-    The token's advantage is A (1 + share w (f - 1)). Since share, w and clip are at most 1 the sign never turns, so a teacher
-    that errs can only be slow, and the teacher's share falls to plain GRPO as lambda falls to 0.
+    The token's advantage is A (1 + share w (f - 1)). Since share, w and clip are at most 1 no token's sign ever turns: a
+    teacher that errs weighs tokens wrongly, no more, and the teacher's share falls to plain GRPO as lambda falls to 0.
 
     Args:
         advantages: (B,), centred within each group.

@@ -119,23 +119,28 @@ def check_distribution(config: RunConfig, sharding: str, *, fsdp_version: int = 
             f"This launch asks for version {fsdp_version} of FSDP, whose flat buffers neither teacher nor rollouts can read. "
             "Launch with fsdp_version: 2, as in recipes/accelerate/fsdp2.yaml."
         )
-    if sharding == "fsdp" and config.teacher is not None and config.teacher.rank_factor > 1:
+    if config.teacher is None:
+        return
+    if sharding != "none" and config.teacher.rank_factor > 1:
         raise ConfigError(
             f"teacher.rank_factor {config.teacher.rank_factor} gives the teacher wider adapters than the student's, which have "
             "no place among the student's shards. Set rank_factor: 1, or launch with recipes/accelerate/ddp.yaml."
         )
-    if sharding == "deepspeed" and config.teacher is not None:
+    if sharding != "deepspeed":
+        return
+    if config.divergence.kind in ("topk", "full"):
         raise ConfigError(
-            "A live teacher cannot follow parameters that DeepSpeed partitions. Launch with FSDP2 "
-            "(recipes/accelerate/fsdp2.yaml), or set teacher: null and hint: null."
+            f"divergence.kind {config.divergence.kind} applies the language-model head beside the model's forward pass, where "
+            "DeepSpeed has taken its weight apart. Set divergence.kind: k3 or sampled, or launch with FSDP2 "
+            "(recipes/accelerate/fsdp2.yaml)."
         )
-    if sharding != "none" and config.lambda_.balance == "grad_norm" and config.teacher is not None:
+    if config.lambda_.balance == "grad_norm":
         raise ConfigError(
-            "lambda.balance grad_norm goes by the gradients of the two terms, and those of a sharded model exist only inside "
-            "its backward pass. Set lambda.balance: none, or launch with recipes/accelerate/ddp.yaml."
+            "lambda.balance grad_norm goes by the gradients of the two terms, which DeepSpeed reduces into buffers of its own, "
+            "one with the other. Set lambda.balance: none, or launch with recipes/accelerate/fsdp2.yaml."
         )
-    if sharding != "none" and config.teacher is not None and config.guard.grad_norm_every:
+    if config.guard.grad_norm_every:
         logger.warning(
-            "guard.grad_norm_every: the gradient norms of the two terms are not measured, since the gradients of a sharded "
-            "model exist only inside its backward pass"
+            "guard.grad_norm_every: the gradient norms of the two terms are not measured under DeepSpeed, which reduces "
+            "gradients into buffers of its own"
         )

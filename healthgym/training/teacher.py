@@ -7,11 +7,21 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.distributed.tensor import DTensor
 
 from healthgym.errors import ConfigError
 from healthgym.training.ema import Change, EMATeacher
-from healthgym.training.shards import cut, drop_gathered, join, piece, sum_over_processes, whole
+from healthgym.training.lowrank import factor_pairs
+from healthgym.training.partitions import is_partitioned
+from healthgym.training.shards import (
+    cut,
+    drop_gathered,
+    is_sharded,
+    join,
+    piece,
+    sum_over_processes,
+    trained_piece,
+    whole,
+)
 
 
 class LiveTeacher:
@@ -21,8 +31,8 @@ class LiveTeacher:
     weights. There is no second module, so whatever the trainer patches into the model's forward serves both, and the
     optimiser, the saved model and generation never meet the teacher.
 
-    Once FSDP has sharded the model (see `follow_shards`), every process averages its own pieces. LoRA pairs, which are
-    small and averaged as pairs, stay whole on each process.
+    Once FSDP or DeepSpeed has sharded the model (see `follow_shards`), every process averages its own pieces. LoRA pairs,
+    which are small and averaged as pairs, stay whole on each process.
 
     Args:
         model: The student, unwrapped. Its trainable parameters are the ones averaged.
@@ -49,29 +59,43 @@ class LiveTeacher:
         if space == "delta" and not any("lora_A" in name for name in self.parameters):
             raise ConfigError("teacher.space delta averages LoRA products, but the model has no LoRA adapters")
         self.is_sharded = False
+        self._engine: Any = None
+        # DeepSpeed cuts a model as it is loaded where one was trained before in this process, as in a warm start.
+        self._begins_in_pieces = any(map(is_partitioned, self.parameters.values()))
+        self._paired = {name for pair in factor_pairs(self.parameters) for name in pair}
         self.ema = EMATeacher(
-            self.parameters,
+            self.student(),
             decay=decay,
             update_every=update_every,
             copy_every=copy_every,
             space=space,
             rank_factor=rank_factor,
             device=device,
-            shares_start=awaits_shards,
+            shares_start=awaits_shards and not self._begins_in_pieces,
         )
-        self._paired = {name for pair in self.ema.pairs for name in pair}
 
-    def follow_shards(self) -> None:
-        """Take up the parameters FSDP has put in place of the model's, keeping this process's pieces of the averages.
+    @property
+    def is_partitioned(self) -> bool:
+        """Whether DeepSpeed shards the model."""
+        return self._engine is not None
+
+    def follow_shards(self, engine: Any) -> None:
+        """Take up the parameters as the launch has sharded them, keeping this process's pieces of the averages.
 
         Does nothing when the model is not sharded, or this was done before.
+
+        Args:
+            engine: What the launch has wrapped the model in. DeepSpeed's gathers what it has cut.
         """
         now = {name: p for name, p in self.model.named_parameters() if p.requires_grad}
-        if self.is_sharded or not any(isinstance(p, DTensor) for p in now.values()):
+        if self.is_sharded or not is_sharded(self.model):
             return
         self.parameters, self.is_sharded = now, True
-        for name, weight in self.ema.weights.items():
-            self.ema.weights[name] = self._kept(name, weight)
+        if any(map(is_partitioned, now.values())):
+            self._engine = engine
+        if not self._begins_in_pieces:
+            for name, weight in self.ema.weights.items():
+                self.ema.weights[name] = self._kept(name, weight)
         device = next(iter(now.values())).device
         self.ema.sum_pieces = partial(sum_over_processes, device=device)
 
@@ -80,7 +104,7 @@ class LiveTeacher:
         """Run the model as the teacher inside this context: averaged weights, no dropout, no gradient.
 
         The student's tensors are set aside, not copied, and put back on the way out; pieces of a sharded model are
-        exchanged in place, since FSDP gathers from the memory it knows. Enter only while no graph of the student's is
+        exchanged in place, since FSDP and DeepSpeed gather from the memory they know. Enter only while no graph of the student's is
         alive: it would be differentiated at the teacher's weights.
         """
         was_training = self.model.training
@@ -88,7 +112,7 @@ class LiveTeacher:
         try:
             self.model.eval()
             with torch.no_grad():
-                yield self.model
+                yield self.model if self._engine is None else self._engine
         finally:
             self._put_back(aside)
             self.model.train(was_training)
@@ -113,8 +137,7 @@ class LiveTeacher:
         return state
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a `state_dict`, bit for bit, on as many processes as there are now."""
-        self.follow_shards()
+        """Continue from a `state_dict`, bit for bit, on as many processes as there are now; see `follow_shards` first."""
         if self.is_sharded:
             weights = {name: self._kept(name, weight) for name, weight in state["weights"].items()}
             state = {**state, "weights": weights}
@@ -122,9 +145,9 @@ class LiveTeacher:
 
     def student(self) -> dict[str, Tensor]:
         """Return what the averages follow: pieces of sharded parameters, LoRA pairs whole."""
-        if not self.is_sharded:
+        if not (self.is_sharded or self._begins_in_pieces):
             return dict(self.parameters)
-        return {name: whole(p) if name in self._paired else piece(p) for name, p in self.parameters.items()}
+        return {name: whole(p) if name in self._paired else trained_piece(p) for name, p in self.parameters.items()}
 
     def _kept(self, name: str, weight: Tensor) -> Tensor:
         """Return the part of a whole averaged weight that this process keeps, on the device of the averages."""
@@ -140,7 +163,7 @@ class LiveTeacher:
             for name, parameter in self.parameters.items():
                 parameter.data = self.ema.weights[name].to(parameter.device, parameter.dtype)
             return aside
-        drop_gathered(self.model)
+        self._drop_gathered()
         aside = {}
         for name, parameter in self.parameters.items():
             own, averaged = piece(parameter), self.ema.weights[name]
@@ -153,6 +176,13 @@ class LiveTeacher:
             for name, parameter in self.parameters.items():
                 parameter.data = aside[name]
             return
-        drop_gathered(self.model)
+        self._drop_gathered()
         for name, parameter in self.parameters.items():
             piece(parameter).copy_(aside[name])
+
+    def _drop_gathered(self) -> None:
+        """Let the next forward pass gather the pieces again."""
+        if self._engine is None:
+            drop_gathered(self.model)
+        else:
+            self._engine.empty_partition_cache()

@@ -303,8 +303,10 @@ class EpisodeTrainer(CheckpointingTrainer):
 
     def begin_training(self) -> None:
         """Let the teacher take up what the launch has made of the student's parameters."""
+        if self.is_deepspeed_enabled:
+            self.bad_steps.was_skipped = lambda: bool(getattr(self.model_wrapped.optimizer, "overflow", False))
         if self.distill is not None:
-            self.distill.distillation.teacher.follow_shards()
+            self.distill.distillation.teacher.follow_shards(self.model_wrapped)
         for act in self.at_start:
             act()
 
@@ -356,6 +358,7 @@ class EpisodeTrainer(CheckpointingTrainer):
         if self.shaping is not None:
             self.shaping.load_state_dict(state["shaping"])
         if self.distill is not None:
+            self.distill.distillation.teacher.follow_shards(self.model_wrapped)
             self.distill.load_state_dict(state["distill"])
         self.bad_steps.load_state_dict(state["bad_steps"])
         self.dead_groups.load_state_dict(state["dead_groups"])

@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from healthgym.training.lowrank import factor_pairs
-from healthgym.training.shards import entries, sum_over_processes
+from healthgym.training.partitions import is_partitioned
+from healthgym.training.shards import entries, piece, sum_over_processes, whole, whole_shape
 
 SAMPLES = 256
 """Entries looked at in each parameter or LoRA product."""
@@ -20,7 +21,8 @@ class Travel:
     LoRA pairs, so that factors in another basis count as what they do.
 
     Args:
-        start: Trainable parameters by name at the start of the run.
+        start: Trainable parameters by name at the start of the run; when DeepSpeed has cut them already, all processes must
+            call this.
         samples: Entries for each parameter or product.
     """
 
@@ -29,7 +31,11 @@ class Travel:
         self.pairs = factor_pairs(start)
         paired = {name for pair in self.pairs for name in pair}
         self.plain = [name for name in start if name not in paired]
-        self.start = self._look(start)
+        if any(map(is_partitioned, start.values())):
+            held = {name: whole(p) if name in paired else piece(p) for name, p in start.items()}
+            self.start = self._look(held, start)
+        else:
+            self.start = self._look(start)
 
     def share(
         self, student: Mapping[str, Tensor], teacher: Mapping[str, Tensor], shards: Mapping[str, Tensor] | None = None
@@ -39,7 +45,7 @@ class Travel:
         Args:
             student: The student's parameters; LoRA pairs whole, others in this process's pieces when the model is sharded.
             teacher: The averages, likewise.
-            shards: The parameters as FSDP cut them, or None when nothing is sharded; all processes must call this then.
+            shards: The parameters as the launch cut them, or None when nothing is sharded; all processes must call this then.
         """
         way = float((self._look(student, shards) - self.start).norm())
         return float((self._look(teacher, shards) - self.start).norm()) / way if way else None
@@ -56,8 +62,9 @@ class Travel:
         return torch.cat([found[:paired], torch.tensor(summed, dtype=torch.float64)])
 
     def _sampled(self, weight: Tensor, like: Tensor) -> Tensor:
-        step = max(1, like.numel() // self._samples)
-        return entries(weight, like, torch.arange(0, like.numel(), step)[: self._samples])
+        number = whole_shape(like).numel()
+        step = max(1, number // self._samples)
+        return entries(weight, like, torch.arange(0, number, step)[: self._samples])
 
     def _product(self, a: Tensor, b: Tensor) -> Tensor:
         """Return entries of B A along a diagonal that wraps around both sides."""

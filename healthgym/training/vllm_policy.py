@@ -12,7 +12,7 @@ from healthgym.rollout.transformers_engine import turn_end_ids
 from healthgym.rollout.vllm_colocated import ColocatedEngine, scratch_folder
 from healthgym.rollout.vllm_engine import VLLMPolicy
 from healthgym.rollout.vllm_messages import Engine
-from healthgym.rollout.vllm_server import EXTENSION, lora_rank
+from healthgym.rollout.vllm_server import EXTENSION, lora_rank, must_read_prompts_whole
 from healthgym.rollout.vllm_sync import WeightSync
 from healthgym.rollout.weights import ModelWeights
 from healthgym.training.config import RunConfig
@@ -106,6 +106,8 @@ def colocated_arguments(config: RunConfig, model: Path, max_context: int | None)
         "worker_extension_cls": EXTENSION,
         "seed": config.seed,
     }
+    if must_read_prompts_whole():
+        arguments["enable_chunked_prefill"] = False
     if settings.kv_cache_gb is not None:
         arguments["kv_cache_memory_bytes"] = int(settings.kv_cache_gb * 2**30)
     return arguments

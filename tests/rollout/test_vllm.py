@@ -109,6 +109,18 @@ def test_requests_leave_as_they_finish_and_cancelled_ones_never_come_back(engine
     policy.cancel(3)
 
 
+def test_more_prompt_tokens_than_a_batch_holds_are_read_in_turn_and_sampled_with_their_seeds():
+    # Twelve prompts of 49 tokens, 588 in all, against the 256 of a batch: read in parts, the sixth would be cut.
+    engine = start(tiny_model(), max_num_batched_tokens=256)
+    policy = on(engine, tiny_model(seed=9))
+    asked = [request(key, [*PROMPT, 5 + key], max_tokens=8) for key in range(12)]
+    together = write(policy, asked)
+    assert policy.restarted == 0
+    for one in asked[::4]:  # alone, each turn is the same
+        assert write(policy, [one])[one.key].token_ids == together[one.key].token_ids
+    policy.close()
+
+
 def test_an_engine_killed_in_the_middle_of_a_turn_writes_the_same_turn_again():
     model = tiny_model(seed=6)
     engine = start(model)

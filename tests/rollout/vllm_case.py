@@ -9,6 +9,7 @@ from transformers import Qwen3Config, Qwen3ForCausalLM, set_seed
 
 from healthgym.rollout import TurnRequest, TurnResult
 from healthgym.rollout.vllm_engine import VLLMPolicy
+from healthgym.rollout.vllm_server import must_read_prompts_whole
 
 VOCABULARY, END, POSITIONS = 320, 1, 256
 PROMPT = [7 + 3 * i % 300 for i in range(48)]
@@ -39,7 +40,7 @@ def engine_arguments(folder: Path, **changes: Any) -> dict[str, Any]:
         "model": str(folder), "load_format": "dummy", "skip_tokenizer_init": True, "dtype": "float32",
         "max_model_len": POSITIONS, "max_num_seqs": 16, "logprobs_mode": "processed_logprobs",
         "enable_prefix_caching": True, "enforce_eager": True, "disable_log_stats": True,
-        "kv_cache_memory_bytes": 1 << 25, "worker_extension_cls": "healthgym.rollout.vllm_worker.WeightsExtension",
+        "enable_chunked_prefill": not must_read_prompts_whole(), "kv_cache_memory_bytes": 1 << 25, "worker_extension_cls": "healthgym.rollout.vllm_worker.WeightsExtension",
         **changes,
     }  # fmt: skip
 

@@ -1,16 +1,18 @@
 """Trains the tiny model on the yes environment, once for each scenario, on as many processes as it was launched with.
 
 A scenario is a folder's name and options, joined by commas: `fsdp` shards the model, `lora` trains adapters, `resume`
-continues from the folder's last checkpoint, `balance` holds the term's gradient to the policy's, `sign` lets the reward give
-the sign, `lose` loses the last two episodes of each step, `ctrl_c` sends the last process a signal in the second step, `dead`
-ends the run after two steps whatever its groups are like.
+continues from the folder's last checkpoint, `measure` measures both gradient norms, `balance` holds the term's to the
+policy's by them, `sign` lets the reward give the sign, `lose` loses the last two episodes of each step, `ctrl_c` sends the last
+process a signal in the second step, `dead` ends the run after two steps whatever its groups are like, `pieces` takes a step in
+micro-batches of two episodes, `recompute` keeps no activations, `k3` compares at the sampled tokens alone, `nan` makes
+the last process's second gradient no number, of a loss that is one.
 """
 
 import json
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -52,12 +54,27 @@ class SeededByAttempt(YesEnvironment):
         ]
 
 
+def with_nan_gradient(trainer: Any, compute: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """Add to the second step's loss a 0 whose derivative is no number: that of sqrt |x| at 0."""
+
+    def computed(*arguments: Any) -> torch.Tensor:
+        loss = compute(*arguments)
+        return loss + (loss - loss.detach()).abs().sqrt() if trainer.state.global_step == 1 else loss
+
+    return computed
+
+
 def run(folder: Path, options: Sequence[str]) -> None:
     os.environ["ACCELERATE_USE_FSDP"] = str("fsdp" in options).lower()
     processes = join_processes()
-    optim = {"learning_rate": 1e-3, "micro_batch": 8 // processes.num_processes, "loss_type": "grpo"}
-    measures = int("balance" in options)
-    config = settings(4, optim=optim, checkpoint={"every": 2, "keep": 9}, guard={"grad_norm_every": measures})
+    micro_batch = 2 if "pieces" in options else 8 // processes.num_processes
+    optim = {"learning_rate": 1e-3, "micro_batch": micro_batch, "loss_type": "grpo"}
+    optim["gradient_checkpointing"] = "recompute" in options
+    measures = int(bool({"measure", "balance"} & set(options)))
+    config = settings(
+        4, optim=optim, checkpoint={"every": 2, "keep": 9}, guard={"grad_norm_every": measures},
+        divergence={"kind": "k3" if "k3" in options else "topk"},
+    )  # fmt: skip
     model = make_model(make_tokenizer(), lora="lora" in options)
     replica = Replica(model, device=processes.device, dtype=torch.float32) if sharding() != "none" else None
     trainer, log = build(folder, config, model=model)
@@ -71,7 +88,9 @@ def run(folder: Path, options: Sequence[str]) -> None:
     stop = StopOnSignal(processes=processes.num_processes)
     trainer.add_callback(stop)
     if "balance" in options:
-        trainer.distill.balance = GradientBalance(0.3)
+        trainer.distill.balance = GradientBalance(0.02)
+    if "nan" in options and processes.is_last_process:
+        trainer._compute_loss = with_nan_gradient(trainer, trainer._compute_loss)
     if "sign" in options:
         trainer.distill.sign_clip = 0.9
     teacher = trainer.distill.distillation.teacher

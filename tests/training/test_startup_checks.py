@@ -55,22 +55,28 @@ def test_limits_that_some_oracles_miss_are_warned_of(caplog: pytest.LogCaptureFi
     assert "1 of 2 sampled tasks" in caplog.text
 
 
-def test_shards_that_no_teacher_can_follow_are_refused(caplog: pytest.LogCaptureFixture):
+def test_shards_that_no_teacher_can_follow_are_refused():
     check_distribution(config(), "none")
-    with caplog.at_level(logging.WARNING):
-        check_distribution(config(), "fsdp")
-    assert "grad_norm_every" in caplog.text
+    check_distribution(config(**{"lambda": {"balance": "grad_norm"}}), "fsdp")
     with pytest.raises(ConfigError, match="version 1 of FSDP"):
         check_distribution(config(), "fsdp", fsdp_version=1)
-    with pytest.raises(ConfigError, match="DeepSpeed partitions"):
-        check_distribution(config(), "deepspeed")
     check_distribution(config(preset="grpo"), "deepspeed")
-    balanced = config(**{"lambda": {"balance": "grad_norm"}})
-    check_distribution(balanced, "none")
-    with pytest.raises(ConfigError, match=r"Set lambda\.balance: none"):
-        check_distribution(balanced, "fsdp")
     wide = config(
         model={"tiny": {}, "lora": {"rank": 4}}, teacher={"space": "delta", "rank_factor": 2, "update_every": 1}
     )
-    with pytest.raises(ConfigError, match="rank_factor 2"):
-        check_distribution(wide, "fsdp")
+    for sharding in ("fsdp", "deepspeed"):
+        with pytest.raises(ConfigError, match="rank_factor 2"):
+            check_distribution(wide, sharding)
+
+
+def test_what_deepspeed_keeps_from_a_teacher_is_refused(caplog: pytest.LogCaptureFixture):
+    with pytest.raises(ConfigError, match=r"divergence\.kind topk applies"):
+        check_distribution(config(), "deepspeed")
+    k3 = {"divergence": {"kind": "k3"}}
+    with pytest.raises(ConfigError, match=r"Set lambda\.balance: none"):
+        check_distribution(config(**k3, **{"lambda": {"balance": "grad_norm"}}), "deepspeed")
+    with caplog.at_level(logging.WARNING):
+        check_distribution(config(**k3, guard={"grad_norm_every": 0}), "deepspeed")
+        assert not caplog.text
+        check_distribution(config(**k3), "deepspeed")
+    assert "grad_norm_every" in caplog.text

@@ -16,6 +16,7 @@ SCRIPT = Path(__file__).parent / "run_yes.py"
 COMPARED = (
     "loss", "reward", "grad_norm", "tt_opd/kl", "tt_opd/teacher_distance", "tt_opd/teacher_share", "episode/success", "entropy",
 )  # fmt: skip
+NORMS = ("tt_opd/grad_norm_policy", "tt_opd/grad_norm_distillation")
 
 
 @pytest.fixture(scope="module")
@@ -25,12 +26,13 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     apart = ("balance,balance", "sign,sign", "lose,lose")
     launch(
         "fsdp2.yaml", 2, SCRIPT, root, "two", "two_fsdp,fsdp", "two_lora,fsdp,lora", *(f"two_{one}" for one in apart),
-        "ctrl_c,ctrl_c", "dead,dead",
+        "ctrl_c,ctrl_c", "dead,dead", "two_balance_fsdp,fsdp,balance", "two_pieces_fsdp,fsdp,measure,pieces,recompute",
+        "two_lora_balance_fsdp,fsdp,lora,balance",
     )  # fmt: skip
     start_from(root, "two_fsdp", "from_two")
     launch(
         "fsdp2.yaml", 1, SCRIPT, root, "one", "one_fsdp,fsdp", "one_lora,lora", "from_two,fsdp,resume",
-        *(f"one_{one}" for one in apart),
+        *(f"one_{one}" for one in apart), "one_lora_balance,lora,balance", "one_measure,measure",
     )  # fmt: skip
     start_from(root, "one_fsdp", "from_one")
     launch("fsdp2.yaml", 2, SCRIPT, root, "from_one,fsdp,resume")
@@ -55,6 +57,12 @@ def assert_same_curve(
     # The same eight episodes a step; only the order of float32 sums differs.
     for name in names:
         assert [row[name] for row in rows] == pytest.approx([row[name] for row in others], rel=1e-5, abs=1e-5), name
+
+
+def assert_same_norms(rows: list[dict[str, float]], others: list[dict[str, float]]) -> None:
+    for name in ("tt_opd/lambda", "tt_opd/grad_ratio", *NORMS):  # 0.005 to 1: no absolute tolerance
+        assert all(row[name] > 0 for row in rows)
+        assert [row[name] for row in rows] == pytest.approx([row[name] for row in others], rel=1e-4, abs=0), name
 
 
 @pytest.mark.slow
@@ -90,17 +98,38 @@ def test_an_early_stop_ends_both_processes_with_a_checkpoint(root: Path):
 
 
 @pytest.mark.slow
+def test_a_signed_run_is_the_same_on_two_processes(root: Path):
+    rows = log_of(root, "two_sign")["rows"]
+    assert all(row["tt_opd/sign_change"] > 0 for row in rows[1:])
+    names = ("tt_opd/sign_change", "tt_opd/sign_clipped")
+    assert_same_curve(rows, log_of(root, "one_sign")["rows"], (*COMPARED, *names))
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(
-    ("one", "names"),
+    ("two", "one", "sharded"),
     [
-        ("balance", ("tt_opd/lambda", "tt_opd/grad_norm_policy", "tt_opd/grad_norm_distillation", "tt_opd/grad_ratio")),
-        ("sign", ("tt_opd/sign_change", "tt_opd/sign_clipped")),
+        ("two_balance", "one_balance", False),
+        ("two_balance_fsdp", "one_balance", True),
+        ("two_lora_balance_fsdp", "one_lora_balance", True),
     ],
 )
-def test_a_balanced_and_a_signed_run_are_the_same_on_two_processes(root: Path, one: str, names: tuple[str, ...]):
-    rows = log_of(root, f"two_{one}")["rows"]
-    assert all(row[name] > 0 for row in rows[1:] for name in names if name != "tt_opd/sign_clipped")
-    assert_same_curve(rows, log_of(root, f"one_{one}")["rows"], (*COMPARED, *names))
+def test_a_balanced_run_measures_the_same_gradient_norms_on_two_processes(
+    root: Path, two: str, one: str, sharded: bool
+):
+    log, whole = log_of(root, two), log_of(root, one)["rows"]
+    assert log["sharded"] == sharded
+    assert all(row["tt_opd/lambda"] < 0.45 for row in log["rows"])  # the norms hold it below the schedule's 0.5
+    assert_same_norms(log["rows"], whole)
+    assert_same_curve(log["rows"], whole)
+
+
+@pytest.mark.slow
+def test_norms_measured_over_micro_batches_are_those_of_the_whole_step(root: Path):
+    # Two micro-batches a process, with FSDP reducing the gradients of each by itself, and activations computed anew in each pass.
+    rows, whole = log_of(root, "two_pieces_fsdp")["rows"], log_of(root, "one_measure")["rows"]
+    assert_same_norms(rows, whole)
+    assert_same_curve(rows, whole)
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ from tiny import make_model, make_tokenizer
 
 from healthgym.errors import ConfigError, MissingDependency
 from healthgym.rollout.vllm_client import ServerEngine
+from healthgym.rollout.vllm_server import ServerSettings, server_command
 from healthgym.training.loading import make_config
 from healthgym.training.policy_source import engine_policy
 from healthgym.training.vllm_policy import colocated_arguments
@@ -69,3 +70,15 @@ def test_the_engine_computes_what_the_trainer_computes():
         "enable_prefix_caching": True, "kv_cache_memory_bytes": 2**29, "enable_sleep_mode": True, "load_format": "dummy",
     }  # fmt: skip
     assert {name: arguments[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("has_accelerator", [False, True])
+def test_prompts_are_read_whole_where_seeded_draws_cannot_be_taken_back(
+    monkeypatch: pytest.MonkeyPatch, has_accelerator: bool
+):
+    monkeypatch.setattr("torch.accelerator.is_available", lambda: has_accelerator)
+    # A GPU may read them in parts, which is vLLM's default and left to it.
+    assert colocated_arguments(config(), Path("/m"), 256).get("enable_chunked_prefill") is (
+        None if has_accelerator else False
+    )
+    assert ("--no-enable-chunked-prefill" in server_command(ServerSettings(model="m"))) is not has_accelerator

@@ -15,7 +15,7 @@ class Mechanism:
     """What it will do, or what would switch it on."""
 
 
-def mechanisms(config: RunConfig, *, sharded: bool = False) -> list[Mechanism]:
+def mechanisms(config: RunConfig) -> list[Mechanism]:
     """Return every mechanism of a run in the order in which a step meets them."""
     taught = config.teacher is not None
     found = [_warm_start(config), _length(config), _reference(config), *_teacher(config)]
@@ -27,9 +27,8 @@ def mechanisms(config: RunConfig, *, sharded: bool = False) -> list[Mechanism]:
     found.append(Mechanism("lambda", taught, f"{weight.start:g}, {shape}" if taught else "teacher is off"))
     ratchet = f"lambda times {guard.ratchet:g} above {guard.kl_high} nats" if guard.kl_high else "set guard.kl_high"
     found.append(Mechanism("guards", taught and guard.kl_high is not None, ratchet if taught else "teacher is off"))
-    measured = taught and bool(guard.grad_norm_every) and not sharded
-    why = "not measured in a sharded model" if sharded and taught else "set guard.grad_norm_every"
-    detail = f"every {guard.grad_norm_every} steps" if measured else why
+    measured = taught and bool(guard.grad_norm_every)
+    detail = f"every {guard.grad_norm_every} steps" if measured else "set guard.grad_norm_every"
     found.append(Mechanism("gradient norms apart", measured, detail if taught else "teacher is off"))
     bucketed, checkpointed = config.optim.bucket_by_length, config.optim.gradient_checkpointing
     found.append(Mechanism("length buckets", bucketed, "" if bucketed else "set optim.bucket_by_length"))

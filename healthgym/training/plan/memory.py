@@ -16,6 +16,8 @@ SCORED_TOKENS, SCORED_IDS = 4096, 32768
 DIVERGENCE_COPIES = 8
 """Float32 tensors as large as a chunk's logits that live at once: logits, log-probabilities and their products, of both
 sides, with the student's gradients."""
+MEASURED_COPIES = 3
+"""Copies of the gradients while those of the two terms are measured: both sums and what one pass has found."""
 CONTEXT_BYTES = 1.0e9
 """Held by the driver and the kernels' workspaces: an assumption, not a measurement."""
 FRAGMENTS = 0.05
@@ -171,6 +173,9 @@ def _teacher(config: RunConfig, a: Architecture, layout: Layout, tokens: int, tr
     if layout.sharding == "fsdp":
         aside = FLOAT * trained / layout.pieces + number * a.head_parameters
         items.append(Item("student set aside", aside, "update", "while the teacher reads; the teacher's head"))
+    if config.guard.grad_norm_every and config.divergence.mode == "term":
+        copies = MEASURED_COPIES * FLOAT * trained / layout.pieces
+        items.append(Item("gradients of both terms", copies, "update", "at steps that measure them"))
     if config.divergence.kind in ("topk", "full"):
         items.append(
             Item("hidden states", 2 * tokens * number * a.hidden, "update", "of both, where they are compared")

@@ -108,7 +108,7 @@ def make_plan(
         memory=memory,
         device_gib=device_gib,
         volume=volume,
-        mechanisms=mechanisms(config, sharded=sharding != "none"),
+        mechanisms=mechanisms(config),
         warnings=[],
     )
     plan.warnings.extend(_warnings(config, plan, sizes))

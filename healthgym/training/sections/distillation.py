@@ -76,12 +76,12 @@ class Divergence(Section):
     """Of rl_sign: the factor on an advantage stays within 1 - ratio_clip and 1 + ratio_clip."""
     kind: Literal["sampled", "k3", "topk", "full"] = "topk"
     direction: Literal["reverse", "forward", "jsd"] = "reverse"
-    """Of topk and full; sampled and k3 estimate the reverse divergence."""
+    """Of topk and full; sampled and k3 estimate the reverse divergence (as a loss, k3 descends the forward one)."""
     beta: Annotated[float, Field(gt=0.0, lt=1.0)] = 0.5
     """Teacher's share of the mixture in jsd."""
     k: Count = 64
     clip: Positive | None = 10.0
-    """Bound on one token's divergence, in nats."""
+    """Bound on one token's divergence, in nats. Past it a token of k3, topk and full has no gradient."""
     chunk_size: Count = 64
     """Positions whose full-vocabulary logits exist at once."""
 
