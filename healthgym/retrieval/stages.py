@@ -157,8 +157,9 @@ class Stages:
         if self.plan.duplicates == "keep":
             return {}
         count, base = self._base_count, self.plan.base
-        known = base.signatures(Signer(), self.plan.batch_size) if base else ()
-        signatures = np.concatenate([*known, np.fromfile(self.folder / SIGNATURES, dtype=SIGNATURE)])
+        signatures = np.fromfile(self.folder / SIGNATURES, dtype=SIGNATURE)
+        if base:
+            signatures = np.concatenate([*base.signatures(Signer(), self.plan.batch_size), signatures])
         old = base.lines() if base else raw
 
         def passage_at(position: int) -> Passage:
