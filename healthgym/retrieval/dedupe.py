@@ -97,7 +97,9 @@ def find_duplicates(
     _drop(repeats, pairs, "exact", lambda one, two: exact_text(one) == exact_text(two), passage_at)
     if mode == "near":
         pairs = np.zeros(0, np.uint64)
-        for band in range(BANDS):  # bands find the same pairs again: joined one by one, they never lie in memory together
+        for band in range(
+            BANDS
+        ):  # bands find the same pairs again: joined one by one, they never lie in memory together
             pairs = np.union1d(pairs, _pairs(signatures["bands"][:, band]))
         _drop(repeats, pairs, "near", is_near_duplicate, passage_at)
     return repeats
