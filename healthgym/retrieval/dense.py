@@ -125,7 +125,8 @@ def build_faiss(parts: Sequence[Vectors], kind: str, progress: Callable[[int], N
         index = faiss.index_factory(dimension, f"HNSW{LINKS}_SQ8", faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = BUILD_BREADTH
         step = max(1, -(-count // TRAINING_ROWS))
-        index.train(np.concatenate([part[::step] for part in parts]))
+        sample = [part[::step] for part in parts]
+        index.train(np.ascontiguousarray(sample[0]) if len(sample) == 1 else np.concatenate(sample))
     extend(index, parts, progress)
     return index
 
