@@ -35,10 +35,10 @@ class Postings:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.vocab: dict[str, int] = {}
-        self._folder = folder
+        self._folder = None if folder is None else str(folder)
         self._lengths = array("i")
         self._frequencies = array("i")
-        self._stream: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, dir=folder)  # noqa: SIM115 - lives with self
+        self._stream: IO[bytes] = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY, dir=self._folder)  # noqa: SIM115 - lives with self
         self._pending = array("i")
 
     def __len__(self) -> int:
