@@ -118,17 +118,22 @@ def build_faiss(parts: Sequence[Vectors], kind: str, progress: Callable[[int], N
         progress: Called with (rows done) after each block.
     """
     faiss = import_faiss()
-    count, dimension = sum(map(len, parts)), parts[0][:0].shape[1]
+    dimension = parts[0][:0].shape[1]
     if kind == "exact":
         index = faiss.IndexFlatIP(dimension)
     else:
         index = faiss.index_factory(dimension, f"HNSW{LINKS}_SQ8", faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = BUILD_BREADTH
-        step = max(1, -(-count // TRAINING_ROWS))
-        sample = [part[::step] for part in parts]
-        index.train(np.ascontiguousarray(sample[0]) if len(sample) == 1 else np.concatenate(sample))
+        _train(index, parts)
     extend(index, parts, progress)
     return index
+
+
+def _train(index: Any, parts: Sequence[Vectors]) -> None:
+    """Set the ranges of 8-bit vectors by a sample, which is let go of before any vector is added."""
+    step = max(1, -(-sum(map(len, parts)) // TRAINING_ROWS))
+    sample = [part[::step] for part in parts]
+    index.train(np.ascontiguousarray(sample[0]) if len(sample) == 1 else np.concatenate(sample))
 
 
 def extend(index: Any, parts: Sequence[Vectors], progress: Callable[[int], None] | None = None) -> None:
