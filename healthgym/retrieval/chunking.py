@@ -1,7 +1,8 @@
 """Text cut into passages at sentences, with the headings it stands under."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 MAX_WORDS = 120
 SHORT = 24
@@ -30,22 +31,31 @@ _BEHIND = 40
 """Signs before a stop that decide whether it ends a sentence."""
 
 
-def split_markdown(text: str) -> list[tuple[str | None, str]]:
-    """Return (heading, body) pairs in order; the heading is None before the first one."""
-    sections: list[tuple[str | None, list[str]]] = [(None, [])]
-    fenced = False
-    for line in text.splitlines():
+LONGEST_BLOCK = 1 << 20
+"""Signs of a paragraph that are looked at together; a longer one is broken at a line end."""
+
+
+def markdown_sections(lines: Iterable[str]) -> Iterator[tuple[str | None, Iterator[str]]]:
+    """Yield (heading, lines below it) in order; the heading is None before the first one. Take the lines before going on."""
+    for (_, heading), section in groupby(_under_headings(lines), key=lambda each: each[:2]):
+        yield heading, (line for _, _, line in section if line is not None)
+
+
+def _under_headings(lines: Iterable[str]) -> Iterator[tuple[int, str | None, str | None]]:
+    """Yield (number of the section, its heading, line); a heading comes with the line None."""
+    number, heading, fenced = 0, None, False
+    for line in lines:
         fenced ^= line.lstrip().startswith("```")
-        heading = None if fenced else _HEADING.match(line)
-        if heading:
-            sections.append((heading[2], []))
-        else:
-            sections[-1][1].append(line)
-    return [(heading, "\n".join(lines)) for heading, lines in sections if heading or any(map(str.strip, lines))]
+        found = None if fenced else _HEADING.match(line)
+        if found:
+            number, heading = number + 1, found[2]
+        yield number, heading, None if found else line
 
 
-def chunk_text(text: str, max_words: int = MAX_WORDS) -> Iterator[str]:
+def chunk_text(text: str | Iterable[str], max_words: int = MAX_WORDS) -> Iterator[str]:
     """Yield chunks of at most `max_words` words, cut between sentences; only a longer sentence is cut inside.
+
+    Give a long text as its lines, which are then read as chunks are taken.
 
     Paragraphs may share a chunk, and a short rest takes sentences over, so that no passage has three words.
     """
@@ -73,7 +83,7 @@ def _joined(sentences: list[list[str]]) -> str:
     return " ".join(word for sentence in sentences for word in sentence)
 
 
-def _sentences_of_at_most(text: str, max_words: int) -> Iterator[list[str]]:
+def _sentences_of_at_most(text: str | Iterable[str], max_words: int) -> Iterator[list[str]]:
     """Yield the words of each sentence, those of a longer one in several parts."""
     for sentence in split_sentences(text):
         words = [
@@ -85,18 +95,17 @@ def _sentences_of_at_most(text: str, max_words: int) -> Iterator[list[str]]:
             yield words[start : start + max_words]
 
 
-def split_sentences(text: str) -> list[str]:
-    """Return the sentences of a text; blank lines and list items end one as well."""
-    sentences: list[str] = []
-    for block in _blocks(text):
-        start = 0
+def split_sentences(text: str | Iterable[str]) -> Iterator[str]:
+    """Yield the sentences of a text or of its lines; blank lines and list items end one as well."""
+    for block in _blocks(text.splitlines() if isinstance(text, str) else text):
+        sentences, start = [], 0
         for end in _SENTENCE_END.finditer(block):
             stop = end.start()
             if not _goes_on(block[max(start, stop - _BEHIND) : stop], block[end.end()]):
                 sentences.append(block[start:stop] + end.group().rstrip())
                 start = end.end()
         sentences.append(block[start:])
-    return [sentence for sentence in map(str.strip, sentences) if sentence]
+        yield from (sentence for sentence in map(str.strip, sentences) if sentence)
 
 
 def _goes_on(before: str, following: str) -> bool:
@@ -108,13 +117,15 @@ def _goes_on(before: str, following: str) -> bool:
     return bool(_ABBREVIATION.search(before)) and not _LETTER_NAME.search(before)
 
 
-def _blocks(text: str) -> Iterator[str]:
-    lines: list[str] = []
-    for line in text.splitlines():
-        if (not line.strip() or _LIST_ITEM.match(line)) and lines:
-            yield " ".join(lines)
-            lines = []
+def _blocks(lines: Iterable[str]) -> Iterator[str]:
+    block: list[str] = []
+    size = 0
+    for line in lines:
+        if block and (not line.strip() or _LIST_ITEM.match(line) or size > LONGEST_BLOCK):
+            yield " ".join(block)
+            block, size = [], 0
         if line.strip():
-            lines.append(line.strip())
-    if lines:
-        yield " ".join(lines)
+            block.append(line.strip())
+            size += len(line)
+    if block:
+        yield " ".join(block)

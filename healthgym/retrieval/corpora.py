@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Protocol
 
 from healthgym.errors import ContentError
-from healthgym.retrieval.chunking import chunk_text, split_markdown
+from healthgym.retrieval.chunking import chunk_text, markdown_sections
 from healthgym.retrieval.hub import PREFIX, HubName, dataset_rows
 from healthgym.retrieval.passages import Passage, decode_row, read_lines
 from healthgym.retrieval.pdf import read_pdf
 from healthgym.retrieval.rows import UNKNOWN_LICENCE, Reading, cut, row_passages
+from healthgym.retrieval.text_lines import check_text, text_lines
 
 Corpus = Path | str | Iterable[Passage]
 """A file, a folder, 'hf:NAME', or passages."""
@@ -23,8 +24,8 @@ PASSAGE_SUFFIXES = (".jsonl", ".jsonl.gz")
 TEXT_SUFFIXES = (".txt", ".md", ".markdown")
 PDF_SUFFIXES = (".pdf",)
 SUFFIXES = PASSAGE_SUFFIXES + TEXT_SUFFIXES + PDF_SUFFIXES
-LARGEST_TEXT = 256 * 1024 * 1024
-"""Bytes of a text file, which is read at once."""
+PIECE = 256
+"""Passages of a text or PDF file that are taken at a time."""
 
 
 class Part(Protocol):
@@ -139,7 +140,7 @@ class PassageFile:
 
 @dataclass(frozen=True, kw_only=True)
 class Document:
-    """A text, Markdown or PDF file: one row."""
+    """A text, Markdown or PDF file; a row is a piece of it, of 256 passages at most."""
 
     path: Path
     relative: str
@@ -159,21 +160,22 @@ class Document:
 
     def rows(self, start: int) -> Iterator[Row]:
         """See Part."""
-        if start:
-            return
         try:
-            yield list(self._pdf() if self.path.name.lower().endswith(PDF_SUFFIXES) else self._text())
+            passages = self._pdf() if self.path.name.lower().endswith(PDF_SUFFIXES) else self._text()
+            yield from islice(iter(lambda: list(islice(passages, PIECE)), []), start, None)
         except ContentError as error:
             yield error
 
     def _text(self) -> Iterator[Passage]:
-        text = read_text(self.path)
-        sections = [(None, text)] if self.path.suffix.lower() == ".txt" else split_markdown(text)
-        title = next((heading for heading, _ in sections if heading), None) or self._stem
-        number = 0
-        for section, body in sections:
+        check_text(self.path)  # first of all: a file that is broken at its end adds no passage
+        is_plain = self.path.suffix.lower() == ".txt"
+        title = None if is_plain else next((each for each, _ in markdown_sections(text_lines(self.path)) if each), None)
+        lines, number = text_lines(self.path), 0
+        for section, body in [(None, lines)] if is_plain else markdown_sections(lines):
             for chunk in chunk_text(body):
-                yield self._passage(number, title, chunk, self.relative, section if section != title else None)
+                yield self._passage(
+                    number, title or self._stem, chunk, self.relative, section if section != title else None
+                )
                 number += 1
 
     def _pdf(self) -> Iterator[Passage]:
@@ -232,25 +234,6 @@ class Dataset:
                 yield row_passages(row, where, self.reading, defaults)
             except ContentError as error:
                 yield error
-
-
-def read_text(path: Path) -> str:
-    """Return the text of a file.
-
-    Raises:
-        ContentError: too large, or not UTF-8; names the line.
-    """
-    if (size := path.stat().st_size) > LARGEST_TEXT:
-        raise ContentError(f"{path} has {size:,} bytes, a text at most {LARGEST_TEXT:,}; split it into files")
-    content = path.read_bytes()
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise ContentError(
-            f"{path}:{line}: not UTF-8 (byte {content[error.start]:#04x}); convert the file, for example: "
-            "iconv -f windows-1252 -t utf-8"
-        ) from error
 
 
 def _file_identity(path: Path) -> list[str | int]:

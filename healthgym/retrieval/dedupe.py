@@ -35,12 +35,16 @@ NEAR = 0.8
 COMPARED = 8
 """A passage is compared with the first of its band and at most so many just before it."""
 
+PAIRS_AT_A_TIME = 1 << 16
+"""Pairs turned into numbers of Python at a time: there they take ten times the memory."""
+
 SIGNATURE = np.dtype([("exact", "<u8"), ("bands", "<u4", (BANDS,))])
 """What is kept of a passage, 56 bytes."""
 
 NEGATIONS = frozenset(
     ["no", "not", "nor", "never", "none", "neither", "without", "cannot", "except", "unless", "avoid"]
 )
+_HALF = np.uint64(32)
 _NUMBER = re.compile(r"[<>≤≥±+\-−–]?\s?\d+(?:[.,]\d+)*%?")
 _SPACE = re.compile(r"\s+")
 
@@ -89,28 +93,35 @@ def find_duplicates(
     repeats: dict[int, tuple[int, str]] = {}
     if mode == "keep":
         return repeats
-    _drop(
-        repeats, _pairs(signatures["exact"]), "exact", lambda one, two: exact_text(one) == exact_text(two), passage_at
-    )
+    pairs = np.sort(_pairs(signatures["exact"]))
+    _drop(repeats, pairs, "exact", lambda one, two: exact_text(one) == exact_text(two), passage_at)
     if mode == "near":
-        pairs = np.unique(np.concatenate([_pairs(signatures["bands"][:, band]) for band in range(BANDS)]), axis=0)
+        pairs = np.zeros(0, np.uint64)
+        for band in range(
+            BANDS
+        ):  # bands find the same pairs again: joined one by one, they never lie in memory together
+            pairs = np.union1d(pairs, _pairs(signatures["bands"][:, band]))
         _drop(repeats, pairs, "near", is_near_duplicate, passage_at)
     return repeats
 
 
 def _pairs(keys: np.ndarray) -> np.ndarray:
-    """Return int64 (m, 2), (later, earlier) positions of equal keys: each with the first one and those just before it."""
+    """Return pairs of positions with equal keys: each with the first one and those just before it.
+
+    A pair is one uint64, the later position in its upper half and the earlier one in its lower.
+    """
     order = np.argsort(keys, kind="stable")
     ordered = keys[order]
     first = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(keys) else np.zeros(0, np.int64)
     start = np.repeat(first, np.diff(np.r_[first, len(keys)]))  # where the run of each entry begins
+    place, order = np.arange(len(keys)), order.astype(np.uint64)
     pairs = []
     for back in range(1, COMPARED + 1):
-        here = np.flatnonzero(np.arange(len(keys)) - back >= start)
-        pairs.append(np.stack([order[here], order[here - back]], axis=1))
-    far = np.flatnonzero(np.arange(len(keys)) - COMPARED > start)
-    pairs.append(np.stack([order[far], order[start[far]]], axis=1))
-    return np.unique(np.concatenate(pairs), axis=0).astype(np.int64)
+        here = np.flatnonzero(place - back >= start)
+        pairs.append(order[here] << _HALF | order[here - back])
+    far = np.flatnonzero(place - COMPARED > start)
+    pairs.append(order[far] << _HALF | order[start[far]])
+    return np.concatenate(pairs)
 
 
 def _drop(
@@ -120,13 +131,15 @@ def _drop(
     same: Callable[[Passage, Passage], bool],
     passage_at: Callable[[int], Passage],
 ) -> None:
-    """Add the later passage of each pair that is the same as the earlier one; pairs come in ascending order."""
-    for later, earlier in pairs.tolist():
-        if later in repeats:
-            continue
-        earlier = repeats[earlier][0] if earlier in repeats else earlier
-        if earlier < later and same(passage_at(earlier), passage_at(later)):
-            repeats[later] = (earlier, kind)
+    """Note the later of each pair that is the same as the earlier one; pairs come in ascending order."""
+    for begin in range(0, len(pairs), PAIRS_AT_A_TIME):
+        for pair in pairs[begin : begin + PAIRS_AT_A_TIME].tolist():
+            later, earlier = pair >> 32, pair & 0xFFFFFFFF
+            if later in repeats:
+                continue
+            earlier = repeats[earlier][0] if earlier in repeats else earlier
+            if earlier < later and same(passage_at(earlier), passage_at(later)):
+                repeats[later] = (earlier, kind)
 
 
 def exact_text(passage: Passage) -> str:

@@ -1,5 +1,6 @@
 """Nearest vectors: by numpy for small bases, by FAISS for large ones."""
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from healthgym.errors import MissingDependency, PassageIndexError
 from healthgym.retrieval.ranking import Ranking, top
+from healthgym.retrieval.vector_file import Vectors
 
 EXACT_BELOW = 20_000
 """Up to this many vectors an exact search is quick enough to need no graph."""
@@ -19,7 +21,9 @@ FILTERED_EXACT = 50_000
 when they lie far from the query (recall@10 of 0.75 where one corpus of four was allowed)."""
 
 TRAINING_ROWS = 50_000
-"""Vectors that the 8-bit quantiser takes its ranges from."""
+"""Vectors that the 8-bit quantiser takes its ranges from, at most."""
+
+ADDED_AT_A_TIME = 8192
 
 
 class DenseIndex(Protocol):
@@ -105,28 +109,47 @@ def rank_exactly(stored: np.ndarray, vectors: np.ndarray, depth: int, positions:
     return [top(row, depth, positions) for row in np.round(vectors @ stored.T, 6)]
 
 
-def build_faiss(vectors: np.ndarray, kind: str, progress: Any = None, batch: int = 8192) -> Any:
-    """Build a FAISS index of `kind` 'exact' or 'hnsw' from float32 (n, d), which may be memory-mapped.
+def build_faiss(parts: Sequence[Vectors], kind: str, progress: Callable[[int], None] | None = None) -> Any:
+    """Build a FAISS index of `kind` 'exact' or 'hnsw'.
 
     Args:
-        vectors: Unit vectors.
+        parts: Unit vectors, float32 (n, d) each, in the order they get; only a block of them is in memory at a time.
         kind: 'exact' or 'hnsw'.
-        progress: Called with (rows done) after each batch.
-        batch: Rows added at a time; bounds memory.
+        progress: Called with (rows done) after each block.
     """
     faiss = import_faiss()
-    count, dimension = vectors.shape
+    dimension = parts[0][:0].shape[1]
     if kind == "exact":
         index = faiss.IndexFlatIP(dimension)
     else:
         index = faiss.index_factory(dimension, f"HNSW{LINKS}_SQ8", faiss.METRIC_INNER_PRODUCT)
         index.hnsw.efConstruction = BUILD_BREADTH
-        index.train(np.ascontiguousarray(vectors[:: max(1, count // TRAINING_ROWS)]))
-    for start in range(0, count, batch):
-        index.add(np.ascontiguousarray(vectors[start : start + batch]))
-        if progress:
-            progress(min(start + batch, count))
+        _train(index, parts)
+    extend(index, parts, progress)
     return index
+
+
+def _train(index: Any, parts: Sequence[Vectors]) -> None:
+    """Set the ranges of 8-bit vectors by a sample, which is let go of before any vector is added."""
+    step = max(1, -(-sum(map(len, parts)) // TRAINING_ROWS))
+    sample = [part[::step] for part in parts]
+    index.train(np.ascontiguousarray(sample[0]) if len(sample) == 1 else np.concatenate(sample))
+
+
+def extend(index: Any, parts: Sequence[Vectors], progress: Callable[[int], None] | None = None) -> None:
+    """Add vectors to a FAISS index, block by block.
+
+    Room for all codes is made first. An index that grows as it goes doubles its room now and then, and holds the old codes
+    and their copy at that moment.
+    """
+    faiss = import_faiss()
+    storage = faiss.downcast_index(index.storage) if hasattr(index, "hnsw") else index
+    storage.codes.resize((index.ntotal + sum(map(len, parts))) * storage.code_size)
+    for part in parts:
+        for start in range(0, len(part), ADDED_AT_A_TIME):
+            index.add(np.ascontiguousarray(part[start : start + ADDED_AT_A_TIME]))
+            if progress:
+                progress(index.ntotal)
 
 
 def load_faiss(path: Path) -> FaissDense:

@@ -10,13 +10,12 @@ import numpy as np
 
 from healthgym.errors import PassageIndexError
 from healthgym.retrieval.dedupe import Signer
-from healthgym.retrieval.dense import build_faiss, import_faiss
+from healthgym.retrieval.dense import build_faiss, extend, import_faiss
 from healthgym.retrieval.encoders import Encoder
 from healthgym.retrieval.lines import Lines, passage_of
 from healthgym.retrieval.manifest import Manifest, check_files, read_manifest
 from healthgym.retrieval.store import LINES, OFFSETS
-
-ADDED_AT_A_TIME = 8192
+from healthgym.retrieval.vector_file import Vectors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,19 +51,17 @@ class Base:
         while batch := list(islice(passages, batch_size)):
             yield signer.sign(batch)
 
-    def grown(self, name: str, vectors: np.ndarray, kind: str, progress: Callable[[int], None]) -> tuple[Any, str]:
+    def grown(self, name: str, vectors: Vectors, kind: str, progress: Callable[[int], None]) -> tuple[Any, str]:
         """Return its dense index with further vectors, and the kind that is now.
 
         Args:
             name: File of the dense index.
-            vectors: float32 (m, d), which may be memory-mapped.
+            vectors: float32 (m, d).
             kind: 'hnsw' turns an exact index into a graph, from the vectors it holds; a graph stays one.
             progress: Called with the passages done.
         """
         index = import_faiss().read_index(str(self.data / name))
         if self.manifest.index == "exact" and kind != "exact":
-            return build_faiss(np.concatenate([index.reconstruct_n(0, index.ntotal), vectors]), kind, progress), kind
-        for start in range(0, len(vectors), ADDED_AT_A_TIME):
-            index.add(np.ascontiguousarray(vectors[start : start + ADDED_AT_A_TIME]))
-            progress(index.ntotal)
+            return build_faiss([index.reconstruct_n(0, index.ntotal), vectors], kind, progress), kind
+        extend(index, [vectors], progress)
         return index, self.manifest.index

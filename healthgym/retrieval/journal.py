@@ -37,7 +37,7 @@ class Journal:
     """Why the first of them could not."""
 
     cut: int = 0
-    """Rows cut into several passages."""
+    """Rows, or pieces of documents, cut into several passages."""
 
     kept: int = 0
     """Passages in the index to be, those of an index that is added to included."""

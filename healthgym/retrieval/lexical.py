@@ -13,6 +13,9 @@ from healthgym.retrieval.tokens import tokenize
 
 __all__ = ["K1", "B", "LexicalBuilder", "LexicalIndex", "import_bm25s"]
 
+DATA, INDICES = "data.csc.index.npy", "indices.csc.index.npy"
+"""Files of bm25s that hold the scores of all words, one word after the other, and the passages they are of."""
+
 
 class LexicalIndex:
     """Ranks passages by BM25. Queries and passages pass through the same tokenizer."""
@@ -41,11 +44,15 @@ class LexicalIndex:
 
 
 class LexicalBuilder:
-    """Collects the words of passages while a corpus streams by; memory stays bounded (see Postings)."""
+    """Collects the words of passages while a corpus streams by; memory stays bounded (see Postings).
 
-    def __init__(self) -> None:
+    Args:
+        folder: Where temporary files go; the system's place for them when None.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
         self.bm25s = import_bm25s()
-        self._postings = Postings()
+        self._postings = Postings(folder)
 
     def add(self, texts: Iterable[str]) -> None:
         """Take note of the next passages."""
@@ -53,16 +60,36 @@ class LexicalBuilder:
             self._postings.add(tokenize(text))
 
     def build(self) -> LexicalIndex:
-        """Return the index of all passages so far."""
-        vocab = dict(self._postings.vocab) or {"health": 0}  # bm25s cannot hold an empty vocabulary
-        scores = self._postings.scores()
-        if len(scores["indptr"]) == 1:
-            scores["indptr"] = np.zeros(2, np.int32)
+        """Return the index of all passages so far, in memory."""
+        data, indices = (np.zeros(self._postings.count, kind) for kind in (np.float32, np.int32))
+        done = 0
+        for scores, passages in self._postings.scores():
+            data[done : done + len(scores)], indices[done : done + len(scores)] = scores, passages
+            done += len(scores)
+        return LexicalIndex(self._bm25(data, indices, dict(self._postings.vocab)))
+
+    def save(self, folder: Path) -> None:
+        """Write the index of all passages so far into a folder, a few words at a time."""
+        none_yet = np.zeros(0, np.float32), np.zeros(0, np.int32)
+        self._bm25(*none_yet, self._postings.vocab).save(folder, show_progress=False)
+        with (folder / DATA).open("wb") as data, (folder / INDICES).open("wb") as indices:
+            for stream, kind in ((data, "<f4"), (indices, "<i4")):
+                header = {"descr": kind, "fortran_order": False, "shape": (self._postings.count,)}
+                np.lib.format.write_array_header_1_0(stream, header)
+            for scores, passages in self._postings.scores():
+                data.write(scores.tobytes())
+                indices.write(passages.tobytes())
+
+    def _bm25(self, data: np.ndarray, indices: np.ndarray, vocab: dict[str, int]) -> Any:
+        vocab = vocab or {"health": 0}  # bm25s cannot hold an empty vocabulary
+        starts = self._postings.starts()
+        if len(starts) == 1:
+            starts = np.zeros(2, np.int32)
         bm25 = self.bm25s.BM25(k1=K1, b=B, method="lucene")
-        bm25.scores = {**scores, "num_docs": len(self._postings)}
+        bm25.scores = {"data": data, "indices": indices, "indptr": starts, "num_docs": len(self._postings)}
         bm25.vocab_dict, bm25.unique_token_ids_set = vocab, set(vocab.values())
         bm25.nonoccurrence_array = None
-        return LexicalIndex(bm25)
+        return bm25
 
 
 def import_bm25s() -> Any:

@@ -2,6 +2,7 @@
 
 import json
 import os
+from array import array
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from io import BytesIO
@@ -50,11 +51,11 @@ def passage_of(line: bytes) -> Passage:
 
 
 def _scan(path: Path) -> np.ndarray:
-    ends = [0]
+    ends = array("Q", [0])
     with path.open("rb") as stream:
         for line in stream:
             ends.append(ends[-1] + len(line))
-    return np.array(ends, dtype=np.uint64)
+    return np.frombuffer(ends, dtype=np.uint64)
 
 
 @contextmanager

@@ -86,7 +86,7 @@ class Passage:
         wrong = [name for name, value in values.items() if value is not None and not isinstance(value, str)]
         if wrong:
             raise ContentError(f"{where}: {', '.join(wrong)} must be text, got {values[wrong[0]]!r}")
-        broken = [name for name, value in values.items() if value is not None and not _is_text(value)]
+        broken = [name for name, value in values.items() if value is not None and not is_text(value)]
         if broken:
             raise ContentError(
                 f"{where}: {', '.join(broken)} holds half a surrogate pair, which is no text; write it anew"
@@ -168,7 +168,8 @@ def open_text(path: Path, mode: str) -> IO[str]:
     return path.open(mode, encoding="utf-8", newline="\n")
 
 
-def _is_text(value: str) -> bool:
+def is_text(value: str) -> bool:
+    """Return whether a string can be written as UTF-8: half a surrogate pair cannot."""
     try:
         value.encode()
     except UnicodeEncodeError:

@@ -14,7 +14,7 @@ from healthgym.retrieval.dates import date_window
 from healthgym.retrieval.dense import DenseIndex
 from healthgym.retrieval.encoders import Encoder
 from healthgym.retrieval.lexical import LexicalIndex
-from healthgym.retrieval.passages import Passage
+from healthgym.retrieval.passages import Passage, is_text
 from healthgym.retrieval.ranking import Ranking, reciprocal_rank_fusion
 from healthgym.retrieval.reranking import RERANK_DEPTH, Reranker, reranked
 from healthgym.retrieval.store import PassageStore
@@ -209,6 +209,8 @@ def check_query(query: Any) -> str:
         raise QueryError(
             f"query has {len(text)} characters, at most {MAX_QUERY_CHARACTERS} can be searched: shorten it"
         )
+    if not is_text(text):
+        raise QueryError("query holds half a surrogate pair or a byte that is not UTF-8: write it anew")
     return text
 
 

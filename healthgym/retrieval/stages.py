@@ -1,6 +1,7 @@
 """The stages of a build: read, drop duplicates, encode, dense index, lexical index, check. Each can be taken up again."""
 
 import json
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice, pairwise
@@ -22,6 +23,7 @@ from healthgym.retrieval.manifest import MANIFEST, Manifest, describe_files, rea
 from healthgym.retrieval.passages import Passage
 from healthgym.retrieval.rows import UNKNOWN_LICENCE, Reading
 from healthgym.retrieval.store import DATES, IDS, LINES, OFFSETS, ORIGINS, StoreTables
+from healthgym.retrieval.vector_file import VectorFile
 from healthgym.retrieval.workshop import DATA, Notice, new_data_name
 
 Progress = Callable[[str, int, int | None], None]
@@ -139,7 +141,7 @@ class Stages:
         """Write the passages that stay, with their offsets, ids, origins and dates."""
         raw = Lines(self.folder / RAW)
         repeats = self._find_repeats(raw)
-        tables, offsets = StoreTables(), [0]
+        tables, offsets = StoreTables(), array("Q", [0])
         total = self._base_count + len(raw) - len(repeats)
         with (self.data / LINES).open("wb") as lines:
             for line in chain(self.plan.base.lines().since(0) if self.plan.base else (), raw.since(0, repeats)):
@@ -148,15 +150,16 @@ class Stages:
                 done = len(offsets) - 1
                 if done % self.plan.batch_size == 0 or done == total:
                     self.report("dedupe", done, total)
-        self._write_tables(tables, np.array(offsets, dtype=np.uint64))
+        self._write_tables(tables, np.frombuffer(offsets, dtype=np.uint64))
 
     def _find_repeats(self, raw: Lines) -> dict[int, tuple[int, str]]:
         """Return the duplicates among the passages read, by position there, and list them in a file."""
         if self.plan.duplicates == "keep":
             return {}
         count, base = self._base_count, self.plan.base
-        known = base.signatures(Signer(), self.plan.batch_size) if base else ()
-        signatures = np.concatenate([*known, np.fromfile(self.folder / SIGNATURES, dtype=SIGNATURE)])
+        signatures = np.fromfile(self.folder / SIGNATURES, dtype=SIGNATURE)
+        if base:
+            signatures = np.concatenate([*base.signatures(Signer(), self.plan.batch_size), signatures])
         old = base.lines() if base else raw
 
         def passage_at(position: int) -> Passage:
@@ -201,15 +204,13 @@ class Stages:
         """Build the dense index, or add the new vectors to that of the base."""
         faiss, total = import_faiss(), self.journal.kept
         kind = self.plan.kind if self.plan.kind != "auto" else ("exact" if total < EXACT_BELOW else "hnsw")
-        vectors = np.zeros((0, self.plan.encoder.dimension), np.float32)
-        if self.journal.encoded:
-            vectors = np.memmap(self.folder / VECTORS, np.float32, "r").reshape(-1, self.plan.encoder.dimension)
+        vectors = VectorFile(self.folder / VECTORS, self.plan.encoder.dimension)
 
         def report(done: int) -> None:
             self.report("dense", done, total)
 
         if self.plan.base is None:
-            index = build_faiss(vectors, kind, report)
+            index = build_faiss([vectors], kind, report)
         else:
             index, kind = self.plan.base.grown(DENSE, vectors, kind, report)
         self.journal.index = kind
@@ -218,13 +219,13 @@ class Stages:
     def _lexical(self) -> None:
         """Build the lexical index from the stored texts."""
         (self.folder / VECTORS).unlink(missing_ok=True)
-        lexical, done = LexicalBuilder(), 0
+        lexical, done = LexicalBuilder(self.folder), 0
         texts = (passage_of(line).lexical_text for line in Lines(self.data / LINES).since(0))
         while batch := list(islice(texts, self.plan.batch_size)):
             lexical.add(batch)
             done += len(batch)
             self.report("lexical", done, self.journal.kept)
-        lexical.build().save(self.data / LEXICAL)
+        lexical.save(self.data / LEXICAL)
 
     def _check(self) -> None:
         """Take the checksums of all files and write the manifest."""

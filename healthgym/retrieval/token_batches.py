@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 WIDTH_STEP = 8
-"""Queries are padded to multiples of this."""
+"""Texts are padded to multiples of this number of tokens."""
 
 
 def batches(lengths: Sequence[int], budget: int) -> Iterator[list[int]]:
@@ -33,9 +33,9 @@ def equal_batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:
 
 
 def width(length: int, longest: int) -> int:
-    """Return the tokens that a query of `length` tokens is always padded to: the next multiple of 8, `longest` at most.
+    """Return the tokens that a text of `length` tokens is always padded to: the next multiple of 8, `longest` at most.
 
-    Few widths make large batches of the queries of one moment, and let a runtime that prepares itself for each shape do so
-    seldom; a fixed one for each query keeps its vector the same in any company.
+    Few widths make large batches of the queries of one moment, and let a runtime that prepares itself for each shape, and
+    remembers that, do so seldom; a fixed one for each query keeps its vector the same in any company.
     """
     return min(-(-length // WIDTH_STEP) * WIDTH_STEP, longest)

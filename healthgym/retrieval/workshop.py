@@ -56,6 +56,11 @@ def workshop(out: Path, identity: str | None, notice: Notice) -> Iterator[Path]:
                 shutil.rmtree(folder, ignore_errors=True)
             if full:
                 raise _full(out, identity) from error
+            if isinstance(error, OSError) and error.errno == errno.EFBIG:
+                raise PassageIndexError(
+                    f"a file in {out} grew to the largest size allowed. Raise the limit (ulimit -f), or give a folder on "
+                    f"another file system to --out. {_kept(out, identity)}"
+                ) from error
             raise
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -103,14 +108,15 @@ def _is_full(out: Path, error: Exception) -> bool:
 
 
 def _full(out: Path, identity: str | None) -> PassageIndexError:
-    kept = (
-        f"What is done so far stays in {out}/{WORK}*: the same command goes on from there; delete that folder to give up"
-        if identity
-        else "Nothing of it was kept"
-    )
     return PassageIndexError(
-        f"the disk of {out} is full. Free space, or give a folder on another disk to --out. {kept}"
+        f"the disk of {out} is full. Free space, or give a folder on another disk to --out. {_kept(out, identity)}"
     )
+
+
+def _kept(out: Path, identity: str | None) -> str:
+    if identity is None:
+        return "Nothing of it was kept"
+    return f"What is done so far stays in {out}/{WORK}*: the same command goes on from there; delete that folder to give up"
 
 
 def publish(out: Path, folder: Path, manifest: Manifest) -> None:

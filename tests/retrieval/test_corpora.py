@@ -64,7 +64,7 @@ def pdf(path, pages, title=None):
     ],
 )
 def test_sentences_end_where_a_reader_ends_them(text, sentences):
-    assert split_sentences(text) == sentences
+    assert list(split_sentences(text)) == sentences
 
 
 def test_a_short_rest_takes_a_sentence_over():

@@ -94,7 +94,7 @@ def test_a_filter_far_from_the_query_still_finds_k(monkeypatch):
         np.float32
     )
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    dense = FaissDense(build_faiss(vectors.astype(np.float32), "hnsw"), faiss)
+    dense = FaissDense(build_faiss([vectors.astype(np.float32)], "hnsw"), faiss)
     allowed = np.arange(2000) >= 1500
     for positions, scores in dense.search(near[None], 50, allowed):
         assert len(positions) == 50 and positions.min() >= 1500

@@ -20,10 +20,9 @@ def texts():
     return [" ".join(rng.choices(words, weights=range(1, 301), k=rng.randrange(0, 60))) for _ in range(500)]
 
 
-def built(texts, batch=1000):
+def built(texts):
     builder = LexicalBuilder()
-    for start in range(0, len(texts), batch):
-        builder.add(texts[start : start + batch])
+    builder.add(texts)
     return builder.build()
 
 
@@ -51,12 +50,17 @@ def test_scores_are_those_of_bm25s(texts):
 def test_files_and_blocks_give_the_index_that_memory_gives(monkeypatch, tmp_path, texts):
     built(texts).save(tmp_path / "memory")
     monkeypatch.setattr(postings, "IN_MEMORY", 1000)
-    monkeypatch.setattr(postings, "BLOCK", 97)
-    index = built(texts, batch=7)
-    assert isinstance(index._bm25.scores["data"], np.memmap)
-    index.save(tmp_path / "files")
-    for path in (tmp_path / "memory").iterdir():
-        assert (tmp_path / "files" / path.name).read_bytes() == path.read_bytes(), path.name
+    monkeypatch.setattr(postings, "BLOCK", 97)  # most words have fewer postings, the most frequent ones more
+    (tmp_path / "work").mkdir()
+    builder = LexicalBuilder(tmp_path / "work")
+    for start in range(0, len(texts), 7):
+        builder.add(texts[start : start + 7])
+    builder.save(tmp_path / "files")
+    names = sorted(path.name for path in (tmp_path / "memory").iterdir())
+    assert sorted(path.name for path in (tmp_path / "files").iterdir()) == names
+    for name in names:
+        assert (tmp_path / "files" / name).read_bytes() == (tmp_path / "memory" / name).read_bytes(), name
+    assert list((tmp_path / "work").iterdir()) == []
 
 
 def test_a_saved_index_is_mapped_and_finds_the_same(tmp_path, texts):
@@ -77,5 +81,8 @@ def test_a_saved_index_is_mapped_and_finds_the_same(tmp_path, texts):
 def test_passages_without_a_word_are_found_by_nothing(tmp_path, passages):
     index = built(passages)
     index.save(tmp_path / "index")
-    for each in (index, LexicalIndex.load(tmp_path / "index")):
+    streamed = LexicalBuilder(tmp_path)
+    streamed.add(passages)
+    streamed.save(tmp_path / "streamed")
+    for each in (index, LexicalIndex.load(tmp_path / "index"), LexicalIndex.load(tmp_path / "streamed")):
         assert len(each.search("health gout", 5)[0]) == 0

@@ -57,7 +57,7 @@ def test_a_compressed_file_cut_short_is_an_error_and_not_fewer_passages(tmp_path
 
 def test_sentences_end_at_stops_but_not_at_abbreviations_or_decimals():
     text = 'Give 2.5 mg, e.g. Tablets. Dr. Who said "stop." Then wait!\n\n- First item\n- Second item'
-    assert split_sentences(text) == [
+    assert list(split_sentences(text)) == [
         "Give 2.5 mg, e.g. Tablets.",
         'Dr. Who said "stop."',
         "Then wait!",

@@ -145,17 +145,22 @@ def test_an_interrupted_build_goes_on(corpora, unkilled, tmp_path):
     assert "39 encoded" in notes[0]
 
 
-def test_a_full_disk_is_named_and_the_build_goes_on_once_there_is_space(monkeypatch, corpora, unkilled, tmp_path):
+@pytest.mark.parametrize(
+    ("number", "told"), [(errno.ENOSPC, "disk of .* is full"), (errno.EFBIG, r"largest size allowed.*ulimit -f")]
+)
+def test_a_full_disk_is_named_and_the_build_goes_on_once_there_is_space(
+    monkeypatch, corpora, unkilled, tmp_path, number, told
+):
     out = tmp_path / "index"
     save = Journal.save
 
     def full(self, folder):
         if self.encoded >= 24:
-            raise OSError(errno.ENOSPC, "No space left on device")
+            raise OSError(number, os.strerror(number))
         save(self, folder)
 
     monkeypatch.setattr(Journal, "save", full)
-    with pytest.raises(PassageIndexError, match=r"disk of .* is full.*same command goes on"):
+    with pytest.raises(PassageIndexError, match=f"{told}.*same command goes on"):
         build(corpora, out)
     with pytest.raises(PassageIndexError, match="never finished"):
         index_info(out)

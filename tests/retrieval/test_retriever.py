@@ -128,6 +128,7 @@ def test_many_queries_answer_as_one_by_one(retriever):
     [
         ({"query": " \n"}, "empty"),
         ({"query": "x" * 2001}, "2001 characters"),
+        ({"query": "gout \udcff"}, "not UTF-8"),
         ({"query": None}, "NoneType"),
         ({"query": "x", "k": 0}, "1 to 100"),
         ({"query": "x", "k": 10_000}, "10000"),
