@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -104,11 +105,15 @@ def success_table(found: Results, split: str, reference: str) -> list[str]:
             p_values.append(p_value(difference))
         rows.append((arm, values, difference))
     adjusted = iter(holm(p_values))
+    starts = [record["start"][split]["success"] for record in found.get(reference, {}).values() if record.get("start")]
+    if starts:
+        rows.insert(0, ("", starts, None))
     lines = [f"| arm | seeds | success | less `{reference}` | p (Holm) | by seed |", "|---|---|---|---|---|---|"]
     for arm, values, difference in rows:
         gap, p = ("", "") if difference is None else (with_interval(difference, signed=True), f"{next(adjusted):.3f}")
         seeds = " ".join(f"{value:.2f}" for value in values)
-        lines.append(f"| `{arm}` | {len(values)} | {with_interval(values)} | {gap} | {p} | {seeds} |")
+        label = f"`{arm}`" if arm else "before the runs"
+        lines.append(f"| {label} | {len(values)} | {with_interval(values)} | {gap} | {p} | {seeds} |")
     return lines
 
 
@@ -161,7 +166,8 @@ def behaviour_table(found: Results) -> list[str]:
     for arm, by_seed in found.items():
         tests = [record["test"] for record in by_seed.values()]
         curves = [record["curve"] for record in by_seed.values()]
-        verdicts = " ".join(record["verdict"]["status"] for record in by_seed.values())
+        counted = Counter(record["verdict"]["status"] for record in by_seed.values())
+        verdicts = ", ".join(f"{count} {status}" for status, count in counted.most_common())
         cells = [
             *(f"{fmean(test[name] for test in tests):.3g}" for name in ("mean_tokens", "mean_turns", "mean_tool_calls", "hazards")),
             *(late(curves, name) for name in ("clip_share", "dead_group_share", "kl")),

@@ -149,7 +149,7 @@ def run_one(design: Design, run: Run, folder: Path, results: Path) -> None:
         "setting": run.setting, "arm": run.arm, "seed": run.seed, "config": config_digest(config),
         "steps": result.steps, "findings": result.findings, "verdict": judged(home),
         "hint_probe": read_json(home / "hint_probe.json"), "curve": curve,
-        **measured(design, run, result.model, result.tokenizer),
+        "start": read_json(start / "measured.json"), **measured(design, run, result.model, result.tokenizer),
     }  # fmt: skip
     file = result_file(results, run)
     file.parent.mkdir(parents=True, exist_ok=True)

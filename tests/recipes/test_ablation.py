@@ -110,7 +110,7 @@ def test_a_run_leaves_a_result_and_the_analysis_reads_it(tmp_path: Path):
     assert records[0]["curve"][0]["kl"] >= 0 and "kl" not in records[2]["curve"][0]
     subprocess.run([sys.executable, str(FOLDER / "analyse.py"), *places], check=True, cwd=tmp_path)
     table = (tmp_path / "results" / "results.md").read_text(encoding="utf-8")
-    assert "| `anchor` | 2 |" in table
+    assert "| `anchor` | 2 |" in table and "| before the runs | 2 |" in table
     assert (tmp_path / "results" / "collapse_success.svg").is_file()
     again = subprocess.run([*command, "--list"], check=True, capture_output=True, text=True, cwd=tmp_path)
     assert again.stdout.strip() == ""
