@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from weakref import ref
 
 
 class Terminated(KeyboardInterrupt):
@@ -18,7 +19,10 @@ def exit_code(stop: KeyboardInterrupt) -> int:
 
 @contextmanager
 def sigterm_interrupts() -> Iterator[None]:
-    """Raise `Terminated` in the main thread at SIGTERM, once: what is being put in order then is not disturbed.
+    """Raise `Terminated` in the main thread at SIGTERM.
+
+    While it is on its way further signals are passed over: what is being put in order then is not disturbed. Where it was lost,
+    as in a `__del__` or a bare except, the next signal raises it again.
 
     Where something within turns that into an exit of its own, as typer does, it is raised again. Whoever has set a handler of
     their own within keeps it. Outside the main thread nothing changes.
@@ -26,12 +30,17 @@ def sigterm_interrupts() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    heard: list[int] = []
+    heard: list[ref[Terminated]] = []
 
     def terminate(number: int, frame: FrameType | None) -> None:
-        heard.append(number)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Terminated
+        if heard and heard[-1]() is not None:
+            return
+        stop = Terminated()
+        heard.append(ref(stop))
+        try:
+            raise stop
+        finally:
+            del stop  # the traceback holds this frame: it would hold itself
 
     before = signal.signal(signal.SIGTERM, terminate)
     try:

@@ -1,5 +1,6 @@
 """SIGTERM ends a command like Ctrl-C, once, and its exit code says which of the two it was."""
 
+import contextlib
 import signal
 import sys
 import threading
@@ -37,6 +38,14 @@ def test_what_puts_things_in_order_is_not_disturbed_by_a_second_signal_and_the_h
             send()
             done.append("in order")
     assert done == ["in order"] and signal.getsignal(signal.SIGTERM) == before
+
+
+def test_a_signal_that_was_lost_leaves_a_process_that_the_next_one_ends():
+    with pytest.raises(Terminated), sigterm_interrupts():
+        for _ in range(2):
+            with contextlib.suppress(BaseException):
+                send()
+        send()
 
 
 def test_an_exit_that_a_library_makes_of_it_does_not_hide_it():

@@ -126,8 +126,8 @@ def measure(
     """
     from healthgym.evaluation import evaluate_policy
     from healthgym.rollout import ChatTemplate
+    from healthgym.rollout.memory import with_fewer
     from healthgym.training.policy_source import max_context, reward_config
-    from healthgym.training.rollout_memory import with_fewer
 
     def play(in_flight: int) -> "EvalResult":
         return evaluate_policy(

@@ -200,7 +200,7 @@ class _Run:
 
         if "torch" not in sys.modules:
             return measure(self.settings.in_flight)
-        from healthgym.training.rollout_memory import with_fewer
+        from healthgym.rollout.memory import with_fewer
 
         return with_fewer(measure, min(self.settings.in_flight, len(self.missing)), remedy=REMEDY)
 

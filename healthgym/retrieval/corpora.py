@@ -155,8 +155,8 @@ class Document:
 
     @property
     def identity(self) -> list[str | int]:
-        """See Part."""
-        return [*_file_identity(self.path), self.relative]
+        """See Part. What a row is belongs to it: a build that goes on skips rows by number."""
+        return [*_file_identity(self.path), self.relative, PIECE]
 
     def rows(self, start: int) -> Iterator[Row]:
         """See Part."""

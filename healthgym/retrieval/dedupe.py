@@ -99,7 +99,7 @@ def find_duplicates(
         pairs = np.zeros(0, np.uint64)
         for band in range(
             BANDS
-        ):  # bands find the same pairs again: joined one by one, they never lie in memory together
+        ):  # they find the same pairs again: joined one by one, these never lie in memory together
             pairs = np.union1d(pairs, _pairs(signatures["bands"][:, band]))
         _drop(repeats, pairs, "near", is_near_duplicate, passage_at)
     return repeats

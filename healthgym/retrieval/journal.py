@@ -67,7 +67,7 @@ class Journal:
         """Write the journal; a reader sees the old one or the new one, whole.
 
         Neither it nor what it counts is forced to the disk: a kill loses nothing that was handed to the system. After a
-        power cut the files may be shorter than the journal says; the build then starts afresh.
+        power cut the files may be shorter than the journal says; the next build then says so and removes them.
         """
         values = asdict(self)
         draft = folder / f".{JOURNAL}"

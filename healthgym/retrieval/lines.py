@@ -67,12 +67,15 @@ def appending(path: Path, size: int) -> Iterator[BinaryIO]:
     """
     with path.open("r+b" if path.exists() else "w+b") as stream:
         if stream.seek(0, os.SEEK_END) < size:
-            raise PassageIndexError(
-                f"what an earlier build left in {path.parent} is damaged and was removed; build once more"
-            )
+            raise damaged(path.parent)
         stream.truncate(size)
         stream.seek(size)
         yield stream
+
+
+def damaged(folder: Path) -> PassageIndexError:
+    """Return the error for files of an unfinished build that do not hold what its journal counts."""
+    return PassageIndexError(f"what an earlier build left in {folder} is damaged and was removed; build once more")
 
 
 def save_array(path: Path, values: np.ndarray) -> None:

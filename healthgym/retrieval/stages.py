@@ -18,7 +18,7 @@ from healthgym.retrieval.encoders import Encoder
 from healthgym.retrieval.growth import Base
 from healthgym.retrieval.journal import STAGES, Journal
 from healthgym.retrieval.lexical import K1, B, LexicalBuilder
-from healthgym.retrieval.lines import Lines, appending, passage_of, save_array
+from healthgym.retrieval.lines import Lines, appending, damaged, passage_of, save_array
 from healthgym.retrieval.manifest import MANIFEST, Manifest, describe_files, read_manifest
 from healthgym.retrieval.passages import Passage
 from healthgym.retrieval.rows import UNKNOWN_LICENCE, Reading
@@ -140,6 +140,7 @@ class Stages:
     def _dedupe(self) -> None:
         """Write the passages that stay, with their offsets, ids, origins and dates."""
         raw = Lines(self.folder / RAW)
+        self._check_count(len(raw), self.journal.passages)
         repeats = self._find_repeats(raw)
         tables, offsets = StoreTables(), array("Q", [0])
         total = self._base_count + len(raw) - len(repeats)
@@ -158,6 +159,7 @@ class Stages:
             return {}
         count, base = self._base_count, self.plan.base
         signatures = np.fromfile(self.folder / SIGNATURES, dtype=SIGNATURE)
+        self._check_count(len(signatures), len(raw))
         if base:
             signatures = np.concatenate([*base.signatures(Signer(), self.plan.batch_size), signatures])
         old = base.lines() if base else raw
@@ -191,7 +193,7 @@ class Stages:
             (self.folder / name).unlink(missing_ok=True)
         journal, encoder = self.journal, self.plan.encoder
         total = journal.kept - self._base_count
-        texts = self._texts(self._base_count + journal.encoded)
+        texts = (passage_of(line).full_text for line in self._lines().since(self._base_count + journal.encoded))
         with appending(self.folder / VECTORS, journal.encoded * encoder.dimension * 4) as vectors:
             while batch := list(islice(texts, self.plan.batch_size)):
                 vectors.write(np.ascontiguousarray(encoder.encode(batch), dtype=np.float32).tobytes())
@@ -205,6 +207,7 @@ class Stages:
         faiss, total = import_faiss(), self.journal.kept
         kind = self.plan.kind if self.plan.kind != "auto" else ("exact" if total < EXACT_BELOW else "hnsw")
         vectors = VectorFile(self.folder / VECTORS, self.plan.encoder.dimension)
+        self._check_count(len(vectors), self.journal.encoded)
 
         def report(done: int) -> None:
             self.report("dense", done, total)
@@ -220,7 +223,7 @@ class Stages:
         """Build the lexical index from the stored texts."""
         (self.folder / VECTORS).unlink(missing_ok=True)
         lexical, done = LexicalBuilder(self.folder), 0
-        texts = (passage_of(line).lexical_text for line in Lines(self.data / LINES).since(0))
+        texts = (passage_of(line).lexical_text for line in self._lines().since(0))
         while batch := list(islice(texts, self.plan.batch_size)):
             lexical.add(batch)
             done += len(batch)
@@ -249,9 +252,17 @@ class Stages:
         (self.folder / MANIFEST).write_text(manifest.to_json(), encoding="utf-8")
         self.report("check", journal.kept, journal.kept)
 
+    def _check_count(self, found: int, counted: int) -> None:
+        """Raise PassageIndexError when a file holds less than the journal says, as it may after a power cut."""
+        if found != counted:
+            raise damaged(self.folder)
+
     @property
     def _base_count(self) -> int:
         return self.plan.base.manifest.passages if self.plan.base else 0
 
-    def _texts(self, start: int) -> Iterator[str]:
-        return (passage_of(line).full_text for line in Lines(self.data / LINES).since(start))
+    def _lines(self) -> Lines:
+        """Return the passages of the index to be."""
+        lines = Lines(self.data / LINES)
+        self._check_count(len(lines), self.journal.kept)
+        return lines

@@ -50,7 +50,7 @@ class GradientMeter:
     def _square(self, sums: Sequence[Tensor | None], accelerator: Any) -> float:
         square = 0.0
         for parameter, own in zip(self.parameters, sums, strict=True):
-            summed = torch.zeros_like(piece(parameter)) if own is None else own
+            summed = torch.zeros_like(piece(parameter), dtype=torch.float32) if own is None else own
             if self._model is None:  # otherwise FSDP has taken the mean over the processes already
                 summed = accelerator.reduce(summed, reduction="mean")
             square += float(torch.linalg.vector_norm(summed, dtype=torch.float64)) ** 2

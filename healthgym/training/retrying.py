@@ -8,13 +8,9 @@ import torch
 from torch import Tensor
 from trl import GRPOTrainer
 
-from healthgym.errors import HealthgymError
+from healthgym.rollout.memory import OutOfMemory
 
 logger = logging.getLogger(__name__)
-
-
-class OutOfMemory(HealthgymError):
-    """Training does not fit into the device's memory, whatever was tried."""
 
 
 class RetryingTrainer(GRPOTrainer):

@@ -1,23 +1,17 @@
 """Episodes that run out of memory are sampled again with fewer at once."""
 
-import gc
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
-import torch
 from accelerate.utils import gather_object
 
 from healthgym.rollout import Trajectory
+from healthgym.rollout.memory import with_fewer
 from healthgym.rollout.policy import Counted
 from healthgym.training.demonstrations import Turns
-from healthgym.training.retrying import OutOfMemory
 from healthgym.training.rows import EpisodeRow
 from healthgym.training.source import EpisodeSource, OnEpisode
-
-logger = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 class ShrinkingSource:
@@ -96,31 +90,3 @@ class ShrinkingSource:
         total = {name: sum(one[name] for one, _ in everywhere) for name in found}
         least = min((number for _, number in everywhere if number is not None), default=None)
         return total if least is None else {**total, "robust/in_flight": float(least)}
-
-
-REMEDY = "Lower rollout.max_completion_tokens or rollout.max_context, or take a smaller model."
-
-
-def with_fewer(sample: Callable[[int], T], in_flight: int, *, remedy: str = REMEDY) -> T:
-    """Return what `sample(in_flight)` returns, halving the number as long as memory runs out.
-
-    Args:
-        sample: Samples with so many in flight.
-        in_flight: To begin with.
-        remedy: What to do when one alone does not fit, in a sentence.
-
-    Raises:
-        OutOfMemory: It ran out with one in flight.
-    """
-    while True:
-        try:
-            return sample(in_flight)
-        except torch.OutOfMemoryError as error:
-            reason = str(error).splitlines()[0]
-        if in_flight <= 1:
-            raise OutOfMemory(f"Out of memory while sampling ({reason}), with one in flight. {remedy}")
-        in_flight //= 2
-        logger.warning("out of memory while sampling (%s); going on with %d in flight", reason, in_flight)
-        gc.collect()
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()

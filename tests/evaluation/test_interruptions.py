@@ -109,6 +109,15 @@ def test_out_of_memory_goes_on_with_fewer_in_flight_and_no_row_is_made_twice(tmp
     assert found.record["settings"]["in_flight"] == 8  # as asked: it is no part of what rows depend on
 
 
+def test_what_trains_need_not_be_installed_where_an_encoder_has_loaded_torch(tmp_path, monkeypatch):
+    for name in [name for name in sys.modules if name.startswith(("healthgym.training.", "healthgym.rollout.memory"))]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("accelerate", "trl", "peft", "transformers"):
+        monkeypatch.setitem(sys.modules, name, None)  # importing it fails
+    assert "torch" in sys.modules
+    assert evaluate(Sums(4), adder(), TEXT, tmp_path).record["n"] == 4
+
+
 def test_a_prompt_that_alone_runs_out_of_memory_says_what_to_lower(tmp_path):
     with pytest.raises(HealthgymError, match=r"with one in flight. The rows before are whole. Lower --max-tokens"):
         evaluate(Sums(), replace(adder(), policy=Crowded(fits=0, answers_first=3)), TEXT, tmp_path)

@@ -110,11 +110,13 @@ def test_other_arguments_or_a_changed_file_start_afresh_and_say_so(killed, corpo
         if change == "batch":
             options = {"source": "other"}
         else:
+            written = Path(corpora[0]).stat()
             os.utime(corpora[0], ns=(1, 1))
         seen, notes = [], []
         build(names, out, progress=lambda *step, seen=seen: seen.append(step), notice=notes.append, **options)
         assert seen[0] == ("read", 12, None)
         assert any("cleared away" in note for note in notes) and not any("goes on" in note for note in notes)
+    os.utime(corpora[0], ns=(written.st_atime_ns, written.st_mtime_ns))  # others go on with the same file
 
 
 def test_a_damaged_journal_starts_afresh(killed, unkilled, corpora, tmp_path):
@@ -126,6 +128,29 @@ def test_a_damaged_journal_starts_afresh(killed, unkilled, corpora, tmp_path):
     journal.write_text(journal.read_text().replace('"encoded": 12', '"encoded": 24'))
     assert build(corpora, out).files == unkilled.files
     assert Path(corpora[0]).stat().st_size == original.st_size
+
+
+@pytest.mark.parametrize(
+    ("stage", "name"),
+    [("dedupe", "read.jsonl"), ("dedupe", "signatures"), ("encode", "data/passages.jsonl"), ("dense", "vectors.f32")],
+)
+def test_a_file_shorter_than_the_journal_says_never_replaces_an_index(killed, unkilled, corpora, tmp_path, stage, name):
+    out = shutil.copytree(killed / stage, tmp_path / "index")
+    file = next(out.glob(".building-*")) / name
+    os.truncate(file, file.stat().st_size // 2)  # as a power cut may leave it
+    with pytest.raises(PassageIndexError, match="damaged and was removed; build once more"):
+        build(corpora, out)
+    assert not (out / "manifest.json").exists() and build(corpora, out).files == unkilled.files
+
+
+def test_what_counts_as_a_row_of_a_text_is_part_of_what_a_build_goes_on_with(
+    killed, unkilled, corpora, tmp_path, monkeypatch
+):
+    out = shutil.copytree(killed / "encode", tmp_path / "index")
+    monkeypatch.setattr("healthgym.retrieval.corpora.PIECE", 1)
+    seen = []
+    assert build(corpora, out, progress=lambda *step: seen.append(step)).files == unkilled.files
+    assert seen[0] == ("read", 12, None)
 
 
 def interrupt(at):

@@ -53,6 +53,21 @@ def test_the_meter_adds_micro_batches_before_it_takes_the_norm():
     assert GradientMeter([weight]).norms(CPU) == {}
 
 
+def test_processes_of_which_one_lacks_a_gradient_reduce_it_in_one_type():
+    types = []
+
+    class Both:
+        def reduce(self, tensor, reduction):
+            types.append(tensor.dtype)
+            return tensor
+
+    used, unused = (nn.Parameter(torch.ones(2, dtype=torch.bfloat16)) for _ in range(2))
+    meter = GradientMeter([used, unused])
+    meter.add("policy", (3 * used).sum())
+    assert meter.norms(Both())["policy"] == pytest.approx(18**0.5)  # (3, 3) and nothing
+    assert types == [torch.float32, torch.float32]
+
+
 def test_a_ratchet_under_balance_lowers_the_weight_in_force():
     step = make(0.9, balance=GradientBalance(0.5, smoothing=0.0), grad_norm_every=1)
     step.begin(0)

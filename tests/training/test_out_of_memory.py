@@ -8,7 +8,8 @@ import torch
 from test_episode_trainer import build, settings, weights
 from tiny import make_model, make_rows, make_tokenizer
 
-from healthgym.training.retrying import OutOfMemory, cut
+from healthgym.rollout.memory import OutOfMemory
+from healthgym.training.retrying import cut
 from healthgym.training.rollout_memory import ShrinkingSource
 from healthgym.training.rows import EpisodeRow
 
