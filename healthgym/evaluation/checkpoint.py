@@ -59,6 +59,11 @@ def find_checkpoint(path: str | Path, *, base: str | None = None) -> Checkpoint:
         run = next((parent for parent in list(folder.parents)[:3] if is_run(parent)), None)
         name = str(path) if run is None else f"{_short(run)}/{folder.relative_to(run)}"
     if not (folder / ADAPTER).is_file():
+        if base is not None and not folder.exists():
+            raise ConfigError(
+                f"--base {base} goes with adapters in a folder, and {path} is a name on a hub. Fetch them with `hf download "
+                f"{path} --local-dir DIR` and give DIR; without --base a hub name loads with what its own config names."
+            )
         if base is not None:
             raise ConfigError(
                 f"{WHAT} holds no {ADAPTER}: it is a whole model, to which --base {base} would add nothing. Leave it out"

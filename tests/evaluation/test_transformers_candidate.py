@@ -134,6 +134,11 @@ def test_a_model_without_a_chat_template_is_refused(models, tmp_path):
         open_transformers(plain)
 
 
+def test_a_base_for_a_hub_name_is_refused_with_the_way_round():
+    with pytest.raises(ConfigError, match="hf download owner/name --local-dir DIR"):
+        find_checkpoint("owner/name", base="another")
+
+
 def test_the_base_of_a_run_s_adapters_is_its_own_or_the_one_it_started_from(models, tmp_path):
     run = tmp_path / "run"
     saved = run / "checkpoints" / "checkpoint-4"
