@@ -8,7 +8,7 @@ from healthgym.world import Medication
 
 from ..scores.labour_progress import progress_of
 from ..scores.vaginal_birth_after_caesarean import PriorVaginalBirth, flamm_points
-from .cases import COUNTS, make_case, pick, read, record_read, scenario, seen, whole
+from .cases import COUNTS, make_case, no_finger_in_praevia, pick, read, record_read, scenario, seen, whole
 from .women import child, woman
 
 
@@ -131,6 +131,7 @@ class Scar:
     illness: str = ""
     scans: str = ""
     forbidden: bool = False
+    praevia: bool = False
 
 
 LOW = "caesarean, low transverse incision"
@@ -145,7 +146,10 @@ SCARS = {
         f"2014: vaginal birth. 2018: {LOW}, for twins. 2021: vaginal birth.", "before_and_after_caesarean"
     ),
     "praevia": Scar(
-        f"2021: {LOW}, for breech.", scans="11w3d: size as dated. Last week: placenta covers the os.", forbidden=True
+        f"2021: {LOW}, for breech.",
+        scans="11w3d: size as dated. Last week: placenta covers the os.",
+        forbidden=True,
+        praevia=True,
     ),
     "failed_but_birth_after": Scar(
         f"2017: {LOW}, for failure to progress. 2021: vaginal birth.", "after_caesarean", failure_to_progress=True
@@ -159,7 +163,7 @@ SCARS = {
 SCARS_HELD_OUT = ("t_incision", "fundal_surgery", "two_scars")
 
 
-@task_family(counts=COUNTS)
+@task_family(counts=COUNTS, version=2)
 def trial_of_labour(draw: Draw) -> Case:
     """Find what forbids labour after a caesarean; otherwise offer it, with the score of success."""
     name = scenario(draw, tuple(SCARS), SCARS_HELD_OUT)
@@ -199,7 +203,10 @@ def trial_of_labour(draw: Draw) -> Case:
         evidence=(*(record_read(section) for section in sections), seen("P1.cervix", "cervix"))
         if not scar.forbidden
         else tuple(record_read(section) for section in sections),
-        solution=(*(read(section) for section in sections), Call("examine_cervix", patient_id="P1")),
+        solution=(
+            *(read(section) for section in sections),
+            *(() if scar.praevia else (Call("examine_cervix", patient_id="P1"),)),
+        ),
         hazards=(
             Hazard(
                 tool="submit_decision",
@@ -207,6 +214,7 @@ def trial_of_labour(draw: Draw) -> Case:
                 severity="critical",
                 label="labour on a forbidding scar",
             ),
+            *no_finger_in_praevia(scar.praevia),
         )
         if scar.forbidden
         else (),

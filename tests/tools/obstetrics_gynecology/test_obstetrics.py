@@ -213,6 +213,16 @@ def test_no_vaginal_examination_before_the_placenta_is_seen():
     assert ("vaginal examination before the placenta was seen", "critical") in labels(early)
 
 
+@pytest.mark.parametrize("family", ["induction_readiness", "trial_of_labour"])
+def test_no_finger_goes_into_the_cervix_where_the_placenta_covers_the_os(family):
+    one = of_topic(family, "praevia")
+    assert not any(call.tool == "examine_cervix" for call in one.task.solution)
+    assert one.task.criteria.answer["score"].gold == 0
+    assert (replay(one).reward, labels(replay(one))) == (1.0, set())
+    felt = replay(one, lambda calls: [*calls[:-1], Call("examine_cervix", patient_id="P1"), calls[-1]])
+    assert ("vaginal examination although the placenta covers the os", "critical") in labels(felt)
+
+
 def test_ventilation_has_to_begin_in_time():
     one = of_topic("newborn_at_birth", "apnoea")
     late = replay(one, lambda calls: [calls[0], Call("wait", minutes=3), *calls[1:]])
