@@ -33,9 +33,9 @@ SCENARIOS = {
     "slow_intact": Labour(7, (3, 5), False, False, "amniotomy"),
     "progressing": Labour(8, (1, 2), True, True, "support"),
     "slow_ruptured": Labour(8, (3, 4), True, False, "oxytocin"),
-    "second_stage_low": Labour(10, (3, 3), True, True, "operative_vaginal_birth", pushing_hours=4, station=3, is_first=True),
+    "second_stage_low": Labour(10, (4, 4), True, True, "operative_vaginal_birth", pushing_hours=4, station=3, is_first=True),
     "arrest_on_oxytocin": Labour(6, (6, 7), True, False, "caesarean", oxytocin_hours=6),
-    "second_stage_going_on": Labour(10, (1, 2), True, True, "support", pushing_hours=2, station=1, is_first=True),
+    "second_stage_going_on": Labour(10, (2, 2), True, True, "support", pushing_hours=2, station=1, is_first=True),
     "slow_intact_late": Labour(9, (2, 3), False, False, "amniotomy"),
     "second_stage_high": Labour(10, (3, 3), True, True, "caesarean", pushing_hours=3, station=0, is_first=False),
     "oxytocin_too_short": Labour(6, (4, 4), True, False, "support", oxytocin_hours=3),
@@ -47,7 +47,7 @@ HELD_OUT = ("slow_ruptured_nine", "arrest_nine", "second_stage_multipara")
 MVU = {True: (205, 240), False: (110, 170)}
 
 
-@task_family(counts={**COUNTS, "train": 22, "test": 5})
+@task_family(counts={**COUNTS, "train": 22, "test": 5}, version=2)
 def labour_progress_review(draw: Draw) -> Case:
     """Read the partogram and the record, feel the cervix, name the progress, choose the next step."""
     name = scenario(draw, tuple(SCENARIOS), HELD_OUT)

@@ -223,6 +223,16 @@ def test_no_finger_goes_into_the_cervix_where_the_placenta_covers_the_os(family)
     assert ("vaginal examination although the placenta covers the os", "critical") in labels(felt)
 
 
+def test_nobody_pushes_longer_than_the_cervix_has_been_open():
+    counts = load_domain(DOMAIN).families["labour_progress_review"].counts
+    for split, number in counts.items():
+        for index in range(number):
+            rows = case("labour_progress_review", split, index).charts["P1"].extra["partogram"]
+            if "pushing" in rows[-1]:
+                open_hours = sum("10 cm" in row for row in rows) - 1
+                assert float(rows[-1].split("pushing since ")[1].split(" h")[0]) <= open_hours
+
+
 def test_ventilation_has_to_begin_in_time():
     one = of_topic("newborn_at_birth", "apnoea")
     late = replay(one, lambda calls: [calls[0], Call("wait", minutes=3), *calls[1:]])
