@@ -101,12 +101,17 @@ def test_the_first_suitable_drug_follows_week_allergy_and_illness():
 def test_the_hypertension_protocol():
     assert drugs_due(True, True, 33 * 7 + 6, "") == ["labetalol", "magnesium_sulfate", "betamethasone"]
     assert drugs_due(True, True, 34 * 7, "asthma") == ["hydralazine", "magnesium_sulfate"]
-    assert drugs_due(True, True, 35 * 7, "myasthenia_gravis") == ["labetalol"]
     assert drugs_due(False, False, 30 * 7, "") == []
     assert plan_for("preeclampsia", 36 * 7 + 6, must_deliver=False) == "deliver_at_37_weeks"
     assert plan_for("preeclampsia", 37 * 7, must_deliver=False) == "deliver_now"
     assert plan_for("severe_preeclampsia", 33 * 7 + 6, must_deliver=False) == "expectant_in_hospital"
     assert plan_for("severe_preeclampsia", 33 * 7 + 6, must_deliver=True) == "deliver_now"
+
+
+def test_in_myasthenia_gravis_neither_a_beta_blocker_nor_magnesium_is_due():
+    # beta-blockers and magnesium may worsen myasthenia: international consensus guidance, Neurology 2021;96:114
+    assert drugs_due(True, True, 35 * 7, "myasthenia_gravis") == ["hydralazine"]
+    assert replay(of_topic("hypertension_in_pregnancy", "myasthenia")).reward == 1.0
 
 
 def test_drugs_of_preterm_labour_change_at_32_and_34_weeks():
