@@ -228,6 +228,12 @@ def test_no_finger_goes_into_the_cervix_where_the_placenta_covers_the_os(family)
     assert ("vaginal examination although the placenta covers the os", "critical") in labels(felt)
 
 
+def test_bleeding_from_placenta_praevia_is_held_back_only_before_36_weeks():
+    # birth is advised at 36w0d to 37w6d even without bleeding: ACOG committee opinion 831, 2021
+    assert table("timing")["placenta_praevia"]["weeks"].startswith("caesarean 36w0d")
+    assert load().conditions["placenta_praevia_bleeding"].who.pregnancy_weeks[1] < 36
+
+
 def test_nobody_pushes_longer_than_the_cervix_has_been_open():
     counts = load_domain(DOMAIN).families["labour_progress_review"].counts
     for split, number in counts.items():
