@@ -177,3 +177,8 @@ def test_facts_cannot_be_changed():
         kb.conditions["stemi"].name = "other"
     with pytest.raises(ValueError, match="Extra inputs"):
         Condition.model_validate({**kb.conditions["stemi"].model_dump(), "colour": "red"})
+
+
+def test_lactational_mastitis_has_the_code_of_lactation_not_of_the_puerperium():
+    # ICD-10-CM: O91.22 nonpurulent mastitis associated with the puerperium, O91.23 with lactation
+    assert load().conditions["lactational_mastitis"].icd10 == "O91.23"
