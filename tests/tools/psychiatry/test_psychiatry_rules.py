@@ -131,6 +131,18 @@ def test_a_wrong_date_in_alcohol_withdrawal_calls_for_parenteral_thiamine():
     assert confused > 5
 
 
+def test_papers_that_do_not_bind_are_ones_that_the_act_does_not_let_bind():
+    # Mental Capacity Act 2005, sections 24 and 25: signature and witness are needed only where life is at stake
+    family = load_domain("psychiatry").families["capacity"]
+    charts = [family.case("psychiatry", "train", index).charts["P1"] for index in range(240)]
+    unsigned = [chart.extra for chart in charts if "not signed" in chart.extra["care_plan"]]
+    assert unsigned
+    assert all("danger within hours" in extra["notes"] for extra in unsigned)  # no care home in train
+    about_tubes = [chart for chart in charts if "refuses tube feeding. Says" in chart.extra["care_plan"]]
+    assert about_tubes
+    assert not any("feeding tube" in chart.chief_complaint for chart in about_tubes)
+
+
 @pytest.mark.parametrize(
     ("drug", "changes", "reason"),
     [
