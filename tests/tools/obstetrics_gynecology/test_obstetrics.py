@@ -244,6 +244,27 @@ def test_nobody_pushes_longer_than_the_cervix_has_been_open():
                 assert float(rows[-1].split("pushing since ")[1].split(" h")[0]) <= open_hours
 
 
+@pytest.mark.parametrize(
+    ("topic", "plan", "label"),
+    [
+        (
+            "nothing_seen",
+            "methotrexate",
+            "a pregnancy that may live ended",
+        ),  # hCG 300 to 1,600 and nothing seen may live
+        ("ectopic_liver", "methotrexate", "methotrexate against a contraindication"),  # AST 148
+        ("ectopic_cannot_return", "methotrexate", "methotrexate against a contraindication"),
+        ("ectopic_methotrexate", "reassure", "ectopic pregnancy left untreated"),
+        ("ruptured", "repeat_hcg", "ruptured ectopic not operated"),
+    ],
+)
+def test_a_plan_that_endangers_an_early_pregnancy_is_a_critical_hazard(topic, plan, label):
+    one = of_topic("early_pregnancy", topic)
+    assert (replay(one).reward, labels(replay(one))) == (1.0, set())
+    wrong = {**one.task.solution[-1].arguments, "plan": plan}
+    assert labels(replay(one, lambda calls: [*calls[:-1], Call("submit_decision", **wrong)])) == {(label, "critical")}
+
+
 def test_ventilation_has_to_begin_in_time():
     one = of_topic("newborn_at_birth", "apnoea")
     late = replay(one, lambda calls: [calls[0], Call("wait", minutes=3), *calls[1:]])
