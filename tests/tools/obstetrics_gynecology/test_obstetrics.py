@@ -265,6 +265,14 @@ def test_a_plan_that_endangers_an_early_pregnancy_is_a_critical_hazard(topic, pl
     assert labels(replay(one, lambda calls: [*calls[:-1], Call("submit_decision", **wrong)])) == {(label, "critical")}
 
 
+def test_infection_and_abruption_before_term_are_not_sent_home():
+    for topic in ("infection", "abruption"):
+        one = of_topic("preterm_labour", topic)
+        wrong = {**one.task.solution[-1].arguments, "plan": "discharge_home"}
+        played = replay(one, lambda calls, wrong=wrong: [*calls[:-1], Call("submit_decision", **wrong)])
+        assert ("infection or abruption sent home", "critical") in labels(played)
+
+
 def test_ventilation_has_to_begin_in_time():
     one = of_topic("newborn_at_birth", "apnoea")
     late = replay(one, lambda calls: [calls[0], Call("wait", minutes=3), *calls[1:]])
