@@ -117,10 +117,15 @@ def test_tracing_categories(tracing, category):
 
 
 def test_biophysical_profile_counts_two_for_each_criterion_met():
-    assert biophysical_points(30, 3, 1, 2.0, True) == 10
+    assert biophysical_points(30, 3, 1, 2.1, True) == 10
     assert biophysical_points(29, 2, 0, 1.9, False) == 0
     assert [biophysical_band(p) for p in (4, 6, 8)] == ["abnormal", "equivocal", "normal"]
     assert biophysical_profile(40, 4, 1, 1.8, True) == "BPP 8/10, normal; oligohydramnios"
+
+
+def test_a_deepest_pocket_of_two_centimetres_is_oligohydramnios_and_only_more_earns_the_points():
+    assert biophysical_profile(40, 4, 1, 2.0, True) == "BPP 8/10, normal; oligohydramnios"
+    assert biophysical_profile(40, 4, 1, 2.1, True) == "BPP 10/10, normal"
 
 
 def test_labour_limits():

@@ -177,3 +177,22 @@ def test_facts_cannot_be_changed():
         kb.conditions["stemi"].name = "other"
     with pytest.raises(ValueError, match="Extra inputs"):
         Condition.model_validate({**kb.conditions["stemi"].model_dump(), "colour": "red"})
+
+
+def test_no_profile_has_a_crp_that_only_milligrams_per_litre_would_explain():
+    # the analyte is in mg/dL; 50 mg/dL (500 mg/L) is about the highest that is seen
+    kb = load()
+    assert kb.analytes["crp"].unit == "mg/dL"
+    drawn = {
+        condition.id: severity.labs["crp"]
+        for condition in kb.conditions.values()
+        for severity in condition.severities.values()
+        if "crp" in severity.labs
+    }
+    assert "delirium" in drawn
+    assert [name for name, (mean, sd) in drawn.items() if mean + 3 * sd > 50] == []
+
+
+def test_lactational_mastitis_has_the_code_of_lactation_not_of_the_puerperium():
+    # ICD-10-CM: O91.22 nonpurulent mastitis associated with the puerperium, O91.23 with lactation
+    assert load().conditions["lactational_mastitis"].icd10 == "O91.23"

@@ -66,11 +66,11 @@ def _prompts() -> dict[str, list[str]]:
     return read_yaml(Path(__file__).parent / "prompts.yaml")
 
 
-def _family(name: str) -> Callable[[Draw], Case]:
+def _family(name: str, version: int = 1) -> Callable[[Draw], Case]:
     def generate(draw: Draw) -> Case:
         return draw_case(draw, name=name)
 
-    return task_family(counts=COUNTS, name=name)(generate)
+    return task_family(counts=COUNTS, name=name, version=version)(generate)
 
 
 chest_pain = _family("chest_pain")
@@ -80,6 +80,6 @@ sepsis = _family("sepsis")
 postoperative_pe = _family("postoperative_pe")
 paediatric_fever = _family("paediatric_fever")
 gi_bleed = _family("gi_bleed")
-eclampsia = _family("eclampsia")
+eclampsia = _family("eclampsia", version=2)
 overdose = _family("overdose")
 hip_fracture = _family("hip_fracture")

@@ -13,7 +13,7 @@ FEWEST = 5
 """Sentences in a question at least."""
 
 
-@task_family(counts={"train": 38, "val": 4, "test": 8, "test_ood": 4})
+@task_family(counts={"train": 38, "val": 4, "test": 8, "test_ood": 4}, version=2)
 def value_claims(draw: Draw) -> Case:
     """Which claims about values of kindred entities the evidence supports; false ones carry each other's values."""
     difficulty = difficulty_of(draw)

@@ -51,7 +51,7 @@ HELD_OUT = ("myasthenia", "symptoms_early", "low_platelets")
 COMPLAINTS = ("The midwife sent me about my pressure.", "My ankles have swollen up.", "I was told to come in at once.")
 
 
-@task_family(counts={**COUNTS, "train": 24, "test": 6})
+@task_family(counts={**COUNTS, "train": 24, "test": 6}, version=2)
 def hypertension_in_pregnancy(draw: Draw) -> Case:
     """Classify by pressure, history, urine and blood; give what is due and no more; choose the time of birth."""
     name = scenario(draw, tuple(SCENARIOS), HELD_OUT)
@@ -128,10 +128,14 @@ def hypertension_in_pregnancy(draw: Draw) -> Case:
 
 
 def drugs_due(severe: bool, severe_pressure: bool, gestation_days: int, illness: str) -> list[str]:
-    """Return the drugs of the hypertension protocol for this patient, in the order of giving."""
+    """Return the drugs of the hypertension protocol for this patient, in the order of giving.
+
+    Source: ACOG practice bulletin 222, 2020; that beta-blockers may worsen myasthenia: Narayanaswami et al., Neurology
+    2021;96:114-122.
+    """
     drugs = []
     if severe_pressure:
-        drugs.append("hydralazine" if illness == "asthma" else "labetalol")
+        drugs.append("hydralazine" if illness in ("asthma", "myasthenia_gravis") else "labetalol")
     if severe and illness != "myasthenia_gravis":
         drugs.append("magnesium_sulfate")
     if severe and gestation_days < 34 * 7:

@@ -6,7 +6,7 @@ from healthgym.tasks import Call, Case, Hazard, task_family
 from healthgym.tasks.families import Draw
 
 from ..scores.bishop import bishop_points
-from .cases import COUNTS, make_case, pick, read, record_read, scenario, seen, whole
+from .cases import COUNTS, make_case, no_finger_in_praevia, pick, read, record_read, scenario, seen, whole
 from .women import woman
 
 FAVOURABLE_FROM = 7
@@ -23,6 +23,8 @@ class Reason:
     scans: str = ""
     illness: str = ""
     forbids: bool = False
+    praevia: bool = False
+    """The placenta covers the os: a finger in the cervix can tear it, so there is no score. Source: RCOG green-top guideline 63, 2011."""
 
 
 LOW_SCAR = "2022: caesarean for breech, low transverse incision, no complications."
@@ -44,6 +46,7 @@ SCENARIOS: dict[str, Reason] = {
     "praevia": Reason(
         (37, 37), "They want to start me off.", "Growth below the 3rd percentile.",
         scans="11w3d: size as dated. Today: placenta covers the os, growth below the 3rd percentile.", forbids=True,
+        praevia=True,
     ),
     "small_fetus": Reason((37, 37), "The baby is small.", "Growth below the 3rd percentile, umbilical flow normal.",
         scans="11w3d: size as dated. Today: head first, below the 3rd percentile, umbilical flow normal."),
@@ -56,14 +59,15 @@ SCENARIOS: dict[str, Reason] = {
 HELD_OUT = ("small_fetus", "cavity_surgery", "scar_low_hypertension")
 
 
-@task_family(counts={**COUNTS, "train": 20})
+@task_family(counts={**COUNTS, "train": 20}, version=2)
 def induction_readiness(draw: Draw) -> Case:
     """Score the cervix and choose: wait, ripen with a drug or a balloon, oxytocin, or caesarean."""
     name = scenario(draw, tuple(SCENARIOS), HELD_OUT)
     reason = SCENARIOS[name]
     ready = draw.index % 2 == 0
     cervix = _cervix(draw, ready=ready, ruptured=name == "ruptured_membranes")
-    score = bishop_points(**{key: value for key, value in cervix.items() if key != "membranes"})  # type: ignore[arg-type]
+    found = {key: value for key, value in cervix.items() if key != "membranes"}
+    score = 0 if reason.praevia else bishop_points(**found)  # type: ignore[arg-type]
     scarred = "low transverse" in reason.births
     if name == "elective":
         plan = "wait"
@@ -93,13 +97,15 @@ def induction_readiness(draw: Draw) -> Case:
         Hazard(tool="submit_decision", where={"plan": "misoprostol"}, severity="critical",
                label="misoprostol with a scarred womb")
     ] if scarred else []  # fmt: skip
+    felt = () if reason.praevia else (seen("P1.cervix", "cervix"),)
+    examined = () if reason.praevia else (Call("examine_cervix", patient_id="P1"),)
     return make_case(
         draw,
         [chart],
         answer={"score": score, "plan": plan},
-        evidence=(*(record_read(name) for name in sections), seen("P1.cervix", "cervix")),
-        solution=(*(read(name) for name in sections), Call("examine_cervix", patient_id="P1")),
-        hazards=critical,
+        evidence=(*(record_read(name) for name in sections), *felt),
+        solution=(*(read(name) for name in sections), *examined),
+        hazards=[*critical, *no_finger_in_praevia(reason.praevia)],
         topic=name,
     )
 

@@ -8,7 +8,7 @@ from healthgym.world import Medication
 
 from ..scores.labour_progress import progress_of
 from ..scores.vaginal_birth_after_caesarean import PriorVaginalBirth, flamm_points
-from .cases import COUNTS, make_case, pick, read, record_read, scenario, seen, whole
+from .cases import COUNTS, make_case, no_finger_in_praevia, pick, read, record_read, scenario, seen, whole
 from .women import child, woman
 
 
@@ -33,9 +33,9 @@ SCENARIOS = {
     "slow_intact": Labour(7, (3, 5), False, False, "amniotomy"),
     "progressing": Labour(8, (1, 2), True, True, "support"),
     "slow_ruptured": Labour(8, (3, 4), True, False, "oxytocin"),
-    "second_stage_low": Labour(10, (3, 3), True, True, "operative_vaginal_birth", pushing_hours=4, station=3, is_first=True),
+    "second_stage_low": Labour(10, (4, 4), True, True, "operative_vaginal_birth", pushing_hours=4, station=3, is_first=True),
     "arrest_on_oxytocin": Labour(6, (6, 7), True, False, "caesarean", oxytocin_hours=6),
-    "second_stage_going_on": Labour(10, (1, 2), True, True, "support", pushing_hours=2, station=1, is_first=True),
+    "second_stage_going_on": Labour(10, (2, 2), True, True, "support", pushing_hours=2, station=1, is_first=True),
     "slow_intact_late": Labour(9, (2, 3), False, False, "amniotomy"),
     "second_stage_high": Labour(10, (3, 3), True, True, "caesarean", pushing_hours=3, station=0, is_first=False),
     "oxytocin_too_short": Labour(6, (4, 4), True, False, "support", oxytocin_hours=3),
@@ -47,7 +47,7 @@ HELD_OUT = ("slow_ruptured_nine", "arrest_nine", "second_stage_multipara")
 MVU = {True: (205, 240), False: (110, 170)}
 
 
-@task_family(counts={**COUNTS, "train": 22, "test": 5})
+@task_family(counts={**COUNTS, "train": 22, "test": 5}, version=2)
 def labour_progress_review(draw: Draw) -> Case:
     """Read the partogram and the record, feel the cervix, name the progress, choose the next step."""
     name = scenario(draw, tuple(SCENARIOS), HELD_OUT)
@@ -131,6 +131,7 @@ class Scar:
     illness: str = ""
     scans: str = ""
     forbidden: bool = False
+    praevia: bool = False
 
 
 LOW = "caesarean, low transverse incision"
@@ -145,7 +146,10 @@ SCARS = {
         f"2014: vaginal birth. 2018: {LOW}, for twins. 2021: vaginal birth.", "before_and_after_caesarean"
     ),
     "praevia": Scar(
-        f"2021: {LOW}, for breech.", scans="11w3d: size as dated. Last week: placenta covers the os.", forbidden=True
+        f"2021: {LOW}, for breech.",
+        scans="11w3d: size as dated. Last week: placenta covers the os.",
+        forbidden=True,
+        praevia=True,
     ),
     "failed_but_birth_after": Scar(
         f"2017: {LOW}, for failure to progress. 2021: vaginal birth.", "after_caesarean", failure_to_progress=True
@@ -159,7 +163,7 @@ SCARS = {
 SCARS_HELD_OUT = ("t_incision", "fundal_surgery", "two_scars")
 
 
-@task_family(counts=COUNTS)
+@task_family(counts=COUNTS, version=2)
 def trial_of_labour(draw: Draw) -> Case:
     """Find what forbids labour after a caesarean; otherwise offer it, with the score of success."""
     name = scenario(draw, tuple(SCARS), SCARS_HELD_OUT)
@@ -199,7 +203,10 @@ def trial_of_labour(draw: Draw) -> Case:
         evidence=(*(record_read(section) for section in sections), seen("P1.cervix", "cervix"))
         if not scar.forbidden
         else tuple(record_read(section) for section in sections),
-        solution=(*(read(section) for section in sections), Call("examine_cervix", patient_id="P1")),
+        solution=(
+            *(read(section) for section in sections),
+            *(() if scar.praevia else (Call("examine_cervix", patient_id="P1"),)),
+        ),
         hazards=(
             Hazard(
                 tool="submit_decision",
@@ -207,6 +214,7 @@ def trial_of_labour(draw: Draw) -> Case:
                 severity="critical",
                 label="labour on a forbidding scar",
             ),
+            *no_finger_in_praevia(scar.praevia),
         )
         if scar.forbidden
         else (),

@@ -21,7 +21,7 @@ LATE_WEEKS, KNOWN_WEEKS = 20, 16
 _PATIENT = SimulatedPatient()
 
 
-@task_family(counts={**COUNTS, "train": 28, "test": 7})
+@task_family(counts={**COUNTS, "train": 28, "test": 7}, version=2)
 def acute_gynaecology(draw: Draw) -> Case:
     """Vital signs, questions, examination and scan lead to one condition of the profiles and to its first decision."""
     rows = table("presentations")

@@ -36,7 +36,7 @@ SCENARIOS = {
 HELD_OUT = ("infection_late", "abruption_late", "long_cervix_late")
 
 
-@task_family(counts={**COUNTS, "train": 22, "test": 5})
+@task_family(counts={**COUNTS, "train": 22, "test": 5}, version=2)
 def preterm_labour(draw: Draw) -> Case:
     """Vital signs and womb for infection and abruption, cervix and fibronectin for risk, then the drugs that the week calls for."""
     name = scenario(draw, tuple(SCENARIOS), HELD_OUT)
@@ -92,7 +92,13 @@ def preterm_labour(draw: Draw) -> Case:
             where={"drug": {"in": ["indometacin", "nifedipine"]}},
             severity="critical",
             label="labour held up",
-        )
+        ),
+        Hazard(
+            tool="submit_decision",
+            where={"plan": "discharge_home"},
+            severity="critical",
+            label="infection or abruption sent home",
+        ),
     ]
     return make_case(
         draw,

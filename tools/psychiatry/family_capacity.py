@@ -34,7 +34,7 @@ def next_step(
     return "treat_cause_and_reassess" if may_regain_in_time else "best_interests_meeting"
 
 
-@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6}, version=2)
 def capacity(draw: Draw) -> Case:
     """Test the abilities, read what was laid down earlier, conclude; hard cases have papers that do not bind."""
     difficulty = pick_difficulty(draw)
@@ -61,7 +61,7 @@ def capacity(draw: Draw) -> Case:
         chief_complaint=f"I don't want {decision['treatment']}.",
         extra={
             "abilities": said,
-            "care_plan": _papers(draw, outcome, difficulty, decision),
+            "care_plan": _papers(draw, outcome, difficulty, decision, pace),
             "notes": _notes(outcome, decision, pace),
         },
     )
@@ -104,21 +104,23 @@ def _hazards(outcome: str) -> tuple[Hazard, ...]:
     return ()
 
 
-def _papers(draw: Draw, outcome: str, difficulty: str, decision: Mapping[str, Any]) -> str:
-    """Return the care plan: the paper that decides, or in hard cases one that does not bind."""
+def _papers(draw: Draw, outcome: str, difficulty: str, decision: Mapping[str, Any], pace: str) -> str:
+    """Return the care plan: the paper that decides, or in hard cases one that does not bind.
+
+    A letter without signature and witness may bind where life is not at stake (Mental Capacity Act 2005, sections 24 and 25):
+    it occurs only where life is in danger, or where no treatment is in question.
+    """
     if outcome == "follow_advance_decision":
         return f"Advance decision: refuses {decision['treatment']}, even if life is at risk. Written, signed, witnessed, 2 years old."
     if outcome == "decide_with_attorney":
         return "Lasting power of attorney for health and welfare, registered: daughter."
     if difficulty == "hard":
-        return pick(
-            draw,
-            (
-                "Lasting power of attorney for property and money only: nephew.",
-                f"Letter headed advance decision against {decision['treatment']}: not signed, no witness.",
-                "Advance decision, signed and witnessed: refuses tube feeding. Says nothing else.",
-            ),
-        )
+        papers = ["Lasting power of attorney for property and money only: nephew."]
+        if pace == "urgent" or not decision.get("treatment_law", True):
+            papers.append(f"Letter headed advance decision against {decision['treatment']}: not signed, no witness.")
+        if decision["id"] != "feeding_tube":
+            papers.append("Advance decision, signed and witnessed: refuses tube feeding. Says nothing else.")
+        return pick(draw, papers)
     return "No advance decision, no attorney."
 
 

@@ -76,7 +76,7 @@ def deciding(condition: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(k for k in keys if k in kb.symptoms), tuple(k for k in keys if k in kb.signs)
 
 
-@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6}, version=2)
 def differential(draw: Draw) -> Case:
     """Diagnose and name the first step; hard cases have a patient who denies and a relative who tells."""
     difficulty = pick_difficulty(draw)

@@ -19,6 +19,8 @@ COURSES = (("mild", "mild"), ("mild", "moderate"), ("moderate", "mild"), ("moder
 RANGES = {"mild": (3, 8), "moderate": (11, 17), "severe": (20, 30)}
 """Totals drawn for each severity; away from the limits 10 and 19."""
 OLD_YEARS = 65
+DISORIENTED_FROM = 2
+"""CIWA-Ar score of orientation from which the date is wrong: confusion, which may be Wernicke's."""
 
 
 def draw_items(rng: np.random.Generator, severity: str) -> dict[str, int]:
@@ -41,10 +43,19 @@ def right_drug(chart: Chart) -> str:
     return "lorazepam" if chart.age_years >= OLD_YEARS or "cirrhosis" in chart.comorbidities else "diazepam"
 
 
-def right_thiamine(chart: Chart) -> str:
-    """Return the route of thiamine: parenteral with signs of Wernicke, cirrhosis or malnutrition. Source: NICE CG100, 2017."""
+def right_thiamine(chart: Chart, orientation: int = 0) -> str:
+    """Return the route of thiamine: parenteral with signs of Wernicke, cirrhosis or malnutrition.
+
+    Signs are unsteady gait, eye signs and confusion. Sources: NICE CG100, 2017; Caine et al., J Neurol Neurosurg Psychiatry
+    1997;62:51-60.
+
+    Args:
+        chart: The patient.
+        orientation: The item of CIWA-Ar, 0 to 4, at its worst so far.
+    """
     signs = chart.finding("ataxia_slurring")
-    unwell = (signs is not None and signs.present) or chart.extra.get("malnourished", False)
+    wernicke = (signs is not None and signs.present) or orientation >= DISORIENTED_FROM
+    unwell = wernicke or chart.extra.get("malnourished", False)
     return "parenteral" if unwell or "cirrhosis" in chart.comorbidities else "oral"
 
 
@@ -82,7 +93,7 @@ def _patient(draw: Draw) -> Chart:
     )
 
 
-@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6}, version=2)
 def alcohol_withdrawal(draw: Draw) -> Case:
     """Symptom-triggered treatment over an hour; easy cases need no second dose, hard ones change course."""
     difficulty = pick_difficulty(draw)
@@ -101,7 +112,9 @@ def alcohol_withdrawal(draw: Draw) -> Case:
         courses[later] = draw_items(draw.rng, second)
     seen_later = courses[later]
     chart = replace(chart, extra={**chart.extra, "withdrawal": courses})
-    drug, route = right_drug(chart), right_thiamine(chart)
+    now, later_on = courses["first"]["orientation"], seen_later["orientation"]
+    route, later_route = right_thiamine(chart, now), right_thiamine(chart, max(now, later_on))
+    drug = right_drug(chart)
     dose = Call("give_dose", patient_id="P1", drug=drug)
     doses = "+".join([drug] * (doses_now + doses_later))
     total, later_total = ciwa_total(courses["first"]), ciwa_total(seen_later)
@@ -126,6 +139,7 @@ def alcohol_withdrawal(draw: Draw) -> Case:
         Call("observe_withdrawal", patient_id="P1"),
         Call("ciwa_ar", **seen_later),
         *([dose] if doses_later else []),
+        *([Call("give_thiamine", patient_id="P1", route=later_route)] if later_route != route else []),
         Call("submit_assessment", total=total, second_total=later_total, category=ciwa_band(total)),
     ]
     return make_case(
@@ -134,7 +148,7 @@ def alcohol_withdrawal(draw: Draw) -> Case:
         prompt=wording(draw, who=who(chart)),
         difficulty=difficulty,
         answer=answer,
-        end_state={"P1.doses": doses or None, "P1.thiamine": route},
+        end_state={"P1.doses": doses or None, "P1.thiamine": later_route},
         evidence=evidence,
         solution=solution,
     )

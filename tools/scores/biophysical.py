@@ -6,6 +6,9 @@ from pydantic import Field
 
 from healthgym.toolkit import tool
 
+ENOUGH_FLUID_CM = 2
+"""A deepest pocket must be above it; 2 cm or less is oligohydramnios. Source: ACOG practice bulletin 229, 2021."""
+
 
 def biophysical_points(
     breathing_longest_s: float, movements: int, tone_episodes: int, deepest_pocket_cm: float, nst_reactive: bool
@@ -13,10 +16,16 @@ def biophysical_points(
     """Return the biophysical profile, 0 to 10 in steps of 2.
 
     Source: Manning et al., Am J Obstet Gynecol 1980;136:787-795; limits as in ACOG practice bulletin 229, 2021: in 30
-    minutes breathing for 30 s or more, 3 movements, 1 extension with return to flexion, deepest pocket of 2 cm or more;
+    minutes breathing for 30 s or more, 3 movements, 1 extension with return to flexion, deepest pocket above 2 cm;
     reactive non-stress test.
     """
-    met = (breathing_longest_s >= 30, movements >= 3, tone_episodes >= 1, deepest_pocket_cm >= 2, nst_reactive)
+    met = (
+        breathing_longest_s >= 30,
+        movements >= 3,
+        tone_episodes >= 1,
+        deepest_pocket_cm > ENOUGH_FLUID_CM,
+        nst_reactive,
+    )
     return 2 * sum(met)
 
 
@@ -43,5 +52,5 @@ def biophysical_profile(
         nst_reactive: Whether the non-stress test is reactive.
     """
     points = biophysical_points(breathing_longest_s, movements, tone_episodes, deepest_pocket_cm, nst_reactive)
-    low = "; oligohydramnios" if deepest_pocket_cm < 2 else ""
+    low = "" if deepest_pocket_cm > ENOUGH_FLUID_CM else "; oligohydramnios"
     return f"BPP {points}/10, {biophysical_band(points)}{low}"

@@ -200,3 +200,18 @@ def test_a_branch_that_names_nothing_known_is_refused(tmp_path):
 def test_a_step_with_an_unknown_verb_is_refused():
     with pytest.raises(ContentError, match="known: observe"):
         split_step("inject aspirin")
+
+
+def test_nobody_waits_below_34_weeks_with_symptoms_or_hellp():
+    # ACOG practice bulletin 222, 2020, and SMFM, Am J Obstet Gynecol 2011;205:191: HELLP (platelets below 100, enzymes above
+    # twice the limit) and lasting headache, visual disturbance or upper abdominal pain rule expectant management out.
+    waiting = [case for case in CASES if case.task.tags["branch"] == "severe_early"]
+    assert waiting
+    for case in waiting:
+        chart = case.charts["P1"]
+        told = {finding.id for finding in chart.findings if finding.present}
+        assert not told & {"headache", "visual_spots", "upper_belly_pain_pregnancy", "seizure_witnessed"}
+        labs = {name: result.value for name, result in chart.lab_results.items()}
+        assert labs["platelets"] >= 100
+        assert max(labs["alt"], labs["ast"]) <= 2 * 40
+        assert labs["creatinine"] <= 1.1

@@ -101,12 +101,17 @@ def test_the_first_suitable_drug_follows_week_allergy_and_illness():
 def test_the_hypertension_protocol():
     assert drugs_due(True, True, 33 * 7 + 6, "") == ["labetalol", "magnesium_sulfate", "betamethasone"]
     assert drugs_due(True, True, 34 * 7, "asthma") == ["hydralazine", "magnesium_sulfate"]
-    assert drugs_due(True, True, 35 * 7, "myasthenia_gravis") == ["labetalol"]
     assert drugs_due(False, False, 30 * 7, "") == []
     assert plan_for("preeclampsia", 36 * 7 + 6, must_deliver=False) == "deliver_at_37_weeks"
     assert plan_for("preeclampsia", 37 * 7, must_deliver=False) == "deliver_now"
     assert plan_for("severe_preeclampsia", 33 * 7 + 6, must_deliver=False) == "expectant_in_hospital"
     assert plan_for("severe_preeclampsia", 33 * 7 + 6, must_deliver=True) == "deliver_now"
+
+
+def test_in_myasthenia_gravis_neither_a_beta_blocker_nor_magnesium_is_due():
+    # beta-blockers and magnesium may worsen myasthenia: international consensus guidance, Neurology 2021;96:114
+    assert drugs_due(True, True, 35 * 7, "myasthenia_gravis") == ["hydralazine"]
+    assert replay(of_topic("hypertension_in_pregnancy", "myasthenia")).reward == 1.0
 
 
 def test_drugs_of_preterm_labour_change_at_32_and_34_weeks():
@@ -211,6 +216,61 @@ def test_no_vaginal_examination_before_the_placenta_is_seen():
     assert labels(replay(one)) == set()
     early = replay(one, lambda calls: [Call("examine", patient_id="P1", region="genitourinary"), *calls])
     assert ("vaginal examination before the placenta was seen", "critical") in labels(early)
+
+
+@pytest.mark.parametrize("family", ["induction_readiness", "trial_of_labour"])
+def test_no_finger_goes_into_the_cervix_where_the_placenta_covers_the_os(family):
+    one = of_topic(family, "praevia")
+    assert not any(call.tool == "examine_cervix" for call in one.task.solution)
+    assert one.task.criteria.answer["score"].gold == 0
+    assert (replay(one).reward, labels(replay(one))) == (1.0, set())
+    felt = replay(one, lambda calls: [*calls[:-1], Call("examine_cervix", patient_id="P1"), calls[-1]])
+    assert ("vaginal examination although the placenta covers the os", "critical") in labels(felt)
+
+
+def test_bleeding_from_placenta_praevia_is_held_back_only_before_36_weeks():
+    # birth is advised at 36w0d to 37w6d even without bleeding: ACOG committee opinion 831, 2021
+    assert table("timing")["placenta_praevia"]["weeks"].startswith("caesarean 36w0d")
+    assert load().conditions["placenta_praevia_bleeding"].who.pregnancy_weeks[1] < 36
+
+
+def test_nobody_pushes_longer_than_the_cervix_has_been_open():
+    counts = load_domain(DOMAIN).families["labour_progress_review"].counts
+    for split, number in counts.items():
+        for index in range(number):
+            rows = case("labour_progress_review", split, index).charts["P1"].extra["partogram"]
+            if "pushing" in rows[-1]:
+                open_hours = sum("10 cm" in row for row in rows) - 1
+                assert float(rows[-1].split("pushing since ")[1].split(" h")[0]) <= open_hours
+
+
+@pytest.mark.parametrize(
+    ("topic", "plan", "label"),
+    [
+        (
+            "nothing_seen",
+            "methotrexate",
+            "a pregnancy that may live ended",
+        ),  # hCG 300 to 1,600 and nothing seen may live
+        ("ectopic_liver", "methotrexate", "methotrexate against a contraindication"),  # AST 148
+        ("ectopic_cannot_return", "methotrexate", "methotrexate against a contraindication"),
+        ("ectopic_methotrexate", "reassure", "ectopic pregnancy left untreated"),
+        ("ruptured", "repeat_hcg", "ruptured ectopic not operated"),
+    ],
+)
+def test_a_plan_that_endangers_an_early_pregnancy_is_a_critical_hazard(topic, plan, label):
+    one = of_topic("early_pregnancy", topic)
+    assert (replay(one).reward, labels(replay(one))) == (1.0, set())
+    wrong = {**one.task.solution[-1].arguments, "plan": plan}
+    assert labels(replay(one, lambda calls: [*calls[:-1], Call("submit_decision", **wrong)])) == {(label, "critical")}
+
+
+def test_infection_and_abruption_before_term_are_not_sent_home():
+    for topic in ("infection", "abruption"):
+        one = of_topic("preterm_labour", topic)
+        wrong = {**one.task.solution[-1].arguments, "plan": "discharge_home"}
+        played = replay(one, lambda calls, wrong=wrong: [*calls[:-1], Call("submit_decision", **wrong)])
+        assert ("infection or abruption sent home", "critical") in labels(played)
 
 
 def test_ventilation_has_to_begin_in_time():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from healthgym.knowledge_base.patients import sample_patient
+from healthgym.registry import load_domain
 from healthgym.tools.psychiatry.family_capacity import next_step
 from healthgym.tools.psychiatry.family_monitoring import Lithium
 from healthgym.tools.psychiatry.family_violence import Tranquilliser
@@ -13,6 +14,7 @@ from healthgym.tools.psychiatry.family_withdrawal import right_drug, right_thiam
 from healthgym.tools.psychiatry.instruments import instruments
 from healthgym.tools.psychiatry.suitability import first_suitable, objection
 from healthgym.tools.psychiatry.switching import washout_days
+from healthgym.tools.scores.ciwa_ar import ciwa_total
 from healthgym.world import Allergy, Finding, Medication, Persona, SimulatedPatient
 
 
@@ -108,6 +110,37 @@ def test_signs_of_wernicke_malnutrition_and_cirrhosis_call_for_parenteral_thiami
     assert right_thiamine(adult(findings=(gait,))) == "parenteral"
     assert right_thiamine(adult(extra={"malnourished": True})) == "parenteral"
     assert right_thiamine(adult(comorbidities=("cirrhosis",))) == "parenteral"
+
+
+def test_a_wrong_date_in_alcohol_withdrawal_calls_for_parenteral_thiamine():
+    # confusion is one of the signs of Wernicke's encephalopathy that the service guide names
+    assert [right_thiamine(adult(), orientation) for orientation in (0, 1, 2, 3)] == [
+        "oral",
+        "oral",
+        *["parenteral"] * 2,
+    ]
+    family = load_domain("psychiatry").families["alcohol_withdrawal"]
+    confused = 0
+    for index in range(family.counts["train"]):
+        one = family.case("psychiatry", "train", index)
+        course = one.charts["P1"].extra["withdrawal"]
+        later = course["treated" if ciwa_total(course["first"]) >= 10 else "untreated"]
+        if max(course["first"]["orientation"], later["orientation"]) >= 2:
+            confused += 1
+            assert one.task.criteria.end_state["P1.thiamine"] == "parenteral"
+    assert confused > 5
+
+
+def test_papers_that_do_not_bind_are_ones_that_the_act_does_not_let_bind():
+    # Mental Capacity Act 2005, sections 24 and 25: signature and witness are needed only where life is at stake
+    family = load_domain("psychiatry").families["capacity"]
+    charts = [family.case("psychiatry", "train", index).charts["P1"] for index in range(240)]
+    unsigned = [chart.extra for chart in charts if "not signed" in chart.extra["care_plan"]]
+    assert unsigned
+    assert all("danger within hours" in extra["notes"] for extra in unsigned)  # no care home in train
+    about_tubes = [chart for chart in charts if "refuses tube feeding. Says" in chart.extra["care_plan"]]
+    assert about_tubes
+    assert not any("feeding tube" in chart.chief_complaint for chart in about_tubes)
 
 
 @pytest.mark.parametrize(
