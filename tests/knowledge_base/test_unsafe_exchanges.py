@@ -12,3 +12,11 @@ def test_active_bleeding_rules_out_every_anticoagulant_and_so_an_exchange_within
     ]
     assert lacking == []
     assert p.alternatives("edoxaban", conditions=["active_bleeding"]) == {}
+
+
+def test_decompensated_heart_failure_rules_out_the_beta_blockers_whose_labels_forbid_it():
+    # FDA labels, section 4: overt or decompensated cardiac failure (atenolol, bisoprolol, carvedilol, labetalol,
+    # metoprolol, nebivolol), uncontrolled heart failure (sotalol). Bisoprolol is what rate control is changed to.
+    named = ("atenolol", "bisoprolol", "carvedilol", "labetalol", "metoprolol", "nebivolol", "sotalol")
+    assert [n for n in named if not p.load_drugs()[n].contraindicated_in("decompensated_heart_failure")] == []
+    assert p.alternatives("dronedarone", conditions=["decompensated_heart_failure"]) == {}
