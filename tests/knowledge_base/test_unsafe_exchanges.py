@@ -20,3 +20,9 @@ def test_decompensated_heart_failure_rules_out_the_beta_blockers_whose_labels_fo
     named = ("atenolol", "bisoprolol", "carvedilol", "labetalol", "metoprolol", "nebivolol", "sotalol")
     assert [n for n in named if not p.load_drugs()[n].contraindicated_in("decompensated_heart_failure")] == []
     assert p.alternatives("dronedarone", conditions=["decompensated_heart_failure"]) == {}
+
+
+def test_high_potassium_that_forbids_eplerenone_forbids_spironolactone_too():
+    # FDA label spironolactone, 2018, section 4: hyperkalaemia.
+    assert p.load_drugs()["spironolactone"].contraindicated_in("hyperkalaemia").absolute
+    assert p.alternatives("eplerenone", conditions=["hyperkalaemia"]) == {}
