@@ -26,3 +26,12 @@ def test_high_potassium_that_forbids_eplerenone_forbids_spironolactone_too():
     # FDA label spironolactone, 2018, section 4: hyperkalaemia.
     assert p.load_drugs()["spironolactone"].contraindicated_in("hyperkalaemia").absolute
     assert p.alternatives("eplerenone", conditions=["hyperkalaemia"]) == {}
+
+
+def test_acute_liver_failure_forbids_one_statin_as_it_forbids_the_other():
+    # FDA labels of atorvastatin (2022), pravastatin (2022), rosuvastatin (2023), simvastatin (2023), section 4: acute liver
+    # failure or decompensated cirrhosis; lovastatin: active liver disease.
+    assert [
+        n for n in p.drugs_of_class("statin") if not p.load_drugs()[n].contraindicated_in("acute_liver_failure")
+    ] == []
+    assert p.alternatives("simvastatin", conditions=["acute_liver_failure"]) == {}
