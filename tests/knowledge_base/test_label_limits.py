@@ -8,3 +8,9 @@ def test_enoxaparin_below_30_ml_min_goes_by_weight_and_has_no_ceiling_in_mg():
     band = p.renal_dose("enoxaparin", 29)
     assert (band.max_daily_mg, band.avoid) == (None, False) and "1 mg/kg once a day" in band.note
     assert p.renal_dose("enoxaparin", 30) is None
+
+
+def test_nirmatrelvir_is_not_recommended_below_an_egfr_of_30():
+    # FDA label Paxlovid, 2023, section 2.3: 150 mg at 30 to 59, not recommended below 30.
+    assert "not recommended" in p.renal_dose("ritonavir", 29).note
+    assert "150" in p.renal_dose("ritonavir", 30).note and p.renal_dose("ritonavir", 60) is None
