@@ -22,6 +22,8 @@ from .remedies import Remedy, remedy_of
 from .sampling import Regimen, accompany, choose, difficulty_of, may_cause, prescribable, rank
 
 ATTEMPTS = 400
+STOP_FROM_QTC_MS = 500
+"""From this QTc on a drug is taken away, not watched: AHA/ACCF statement, Circulation 2010;121:1047-1060 (above 500 ms)."""
 OTC_QUESTION = "Do you take any herbal or over-the-counter products from the pharmacy or shop?"
 
 
@@ -100,7 +102,7 @@ def qt_stacking(draw: Draw) -> Case:
         )
         if regimen is None or not is_worst(interaction, regimen.drugs):
             continue
-        qtc = int(draw.rng.integers(462, 530))
+        qtc = int(draw.rng.integers(462, STOP_FROM_QTC_MS if interaction.action == "monitor" else 530))
         chart = make_chart(draw, regimen.medications(), comorbidities=regimen.comorbidities, qtc_ms=qtc)
         remedy = remedy_of(interaction, chart)
         if remedy is None:

@@ -27,7 +27,7 @@ NEPHROTOXIC = ("ibuprofen", "naproxen", "diclofenac", "ketorolac")
 """NSAIDs that may stand among the orders. Stopping nephrotoxic drugs in every stage: KDIGO AKI guideline 2012, figure 4."""
 RENAL_DRUGS = (
     "gabapentin", "pregabalin", "levetiracetam", "cefepime", "meropenem", "ciprofloxacin", "levofloxacin", "famotidine",
-    "cefalexin", "trimethoprim_sulfamethoxazole", "allopurinol", "enoxaparin", "baclofen", "amoxicillin_clavulanate",
+    "cefalexin", "trimethoprim_sulfamethoxazole", "allopurinol", "baclofen", "amoxicillin_clavulanate",
 )  # fmt: skip
 OOD_RENAL_DRUGS = frozenset({"levofloxacin", "pregabalin", "amoxicillin_clavulanate"})
 RATIOS = {0: (1.0, 1.2), 1: (1.6, 1.85), 2: (2.15, 2.75), 3: (3.2, 4.1)}
