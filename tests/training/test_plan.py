@@ -135,6 +135,14 @@ def test_a_plan_warns_of_what_will_not_fit_and_refuses_what_cannot_be_cut():
         make_plan(run, processes=7)
 
 
+def test_a_plan_counts_the_tasks_that_the_run_will_practise():
+    # One family of the domain, 7 train tasks where the frozen suite has more; 2 steps of 7 tasks meet each twice.
+    env = {"domains": ["triage_emergency"], "families": ["vital_sign_triage"], "per_family": {"train": 7}}
+    run = config(teacher={"update_every": 1}, env=env, optim={"steps": 2, "tasks_per_step": 7, "num_generations": 2})
+    volume = make_plan(run).volume
+    assert volume.tasks == {"triage_emergency": 7} and volume.passes == 2
+
+
 MEASURED = """
 import json, sys
 from pathlib import Path

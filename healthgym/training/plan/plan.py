@@ -93,7 +93,7 @@ def make_plan(
             f"{', '.join(map(str, sizes))}"
         )
     architecture = architecture_of(config.model)
-    suite = load_suite(*config.env.domains)
+    suite = load_suite(*config.env.domains, per_family=config.env.per_family)
     ids = [i for domain in suite.domains for i in suite.ids(domain, config.env.split, config.env.families)]
     task_ids = choose_tasks(ids, config.env.tasks, seed=config.seed)
     if not task_ids:
