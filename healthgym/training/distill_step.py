@@ -170,8 +170,7 @@ class DistillStep:
         by_turn[1].index_add_(0, place, torch.ones_like(per_token[view.scored]))
         masks = (eligible, eligible & correct, eligible & ~correct)
         totals = [x for mask in masks for x in (values[mask].sum(), mask.sum())]
-        stopped = (table.present & ~table.used).sum()
-        totals += [distilled.log_ratio.double().sum(), view.scored.sum(), table.used.sum(), stopped]
+        totals += [distilled.log_ratio.double().sum(), view.scored.sum(), table.used.sum(), table.stopped.sum()]
         totals += _hint_totals(view, distilled.logps) + (signs or [values.new_zeros(())] * 3)
         self._add(torch.stack([x.double() for x in totals]), by_turn, accelerator)
 
