@@ -313,7 +313,8 @@ class DistillStep:
                 logger.warning("step %d, %s: %s", finding.step, finding.name, finding.message)
             if finding.name == "absorbed_drift":
                 self.distillation.teacher.ema.is_frozen = True
-            if finding.name != "leaked_hints" and not self.weight.is_cooling:
+            ratchets = self.weight.kl_high is not None and not self.weight.is_cooling
+            if ratchets and finding.name != "leaked_hints":
                 self.weight.lower()
 
 

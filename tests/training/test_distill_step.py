@@ -110,6 +110,18 @@ def test_a_stale_teacher_lowers_lambda():
     assert step.weight.ceiling < 0.5
 
 
+def test_without_kl_high_a_stale_teacher_is_reported_and_lambda_stays():
+    step = make(0.2)
+    step.weight.kl_high = None
+    step.distillation.teacher.ema.update_every = 0
+    for number in range(1, 6):
+        with torch.no_grad():
+            step.distillation.teacher.model.weight += 0.2
+        one_step(step, number)
+    assert {finding.name for finding in step.findings} == {"stale_teacher"}
+    assert step.weight.ceiling == 0.5 and step.weight.ratchets == 0
+
+
 def test_leaking_hints_are_reported_and_change_nothing():
     step = make(0.2)
     step.hint_echo = 0.5

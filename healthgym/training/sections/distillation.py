@@ -126,7 +126,7 @@ class Guard(Section):
     """Limits that make the run protect itself. Lowering lambda is for good."""
 
     kl_high: Positive | None = 0.7
-    """Smoothed divergence, in nats, above which lambda is lowered; None never lowers it."""
+    """Smoothed divergence, in nats, above which lambda is lowered; None never lowers it, whatever else is found."""
     ratchet: Share = 0.5
     """Lambda's new ceiling as a share of its present value."""
     cooldown: Count = 5
