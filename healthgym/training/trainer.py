@@ -173,8 +173,8 @@ class EpisodeTrainer(CheckpointingTrainer):
         if self.curriculum is not None:
             metrics |= self.curriculum.observe(everywhere)
         if self.shaping is not None:
+            metrics["episode/length_shaping"] = float(self.shaping.is_on)  # while these episodes were rewarded
             self.shaping.observe(metrics["episode/success"])
-            metrics["episode/length_shaping"] = float(self.shaping.is_on)
         # Ours replace TRL's of the same name: clipping, for one, is more than the last token.
         self._metrics["train" if self.model.training else "eval"].update({n: [v] for n, v in metrics.items()})
         if self.distill is not None:
