@@ -8,7 +8,7 @@ from trl import GRPOConfig
 
 from healthgym.errors import ConfigError
 from healthgym.training.batches import micro_batches
-from healthgym.training.config import RunConfig
+from healthgym.training.config import Optim, RunConfig
 
 
 def trl_arguments(config: RunConfig, output_dir: Path, *, processes: int = 1) -> GRPOConfig:
@@ -40,7 +40,7 @@ def trl_arguments(config: RunConfig, output_dir: Path, *, processes: int = 1) ->
         output_dir=str(output_dir),
         max_steps=optim.steps,
         learning_rate=optim.learning_rate,
-        lr_scheduler_type=optim.schedule,
+        lr_scheduler_type=_schedule(optim),
         warmup_steps=optim.warmup_steps,
         weight_decay=optim.weight_decay,
         max_grad_norm=optim.max_grad_norm,
@@ -78,6 +78,11 @@ def trl_arguments(config: RunConfig, output_dir: Path, *, processes: int = 1) ->
         ddp_find_unused_parameters=False,
         dataloader_pin_memory=torch.cuda.is_available(),
     )
+
+
+def _schedule(optim: Optim) -> str:
+    """Return transformers' name of the schedule: its plain "constant" passes over the warm-up steps without a word."""
+    return "constant_with_warmup" if optim.schedule == "constant" and optim.warmup_steps else optim.schedule
 
 
 def rows_needed(config: RunConfig) -> int:

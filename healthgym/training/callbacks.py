@@ -72,7 +72,12 @@ class StepLog(TrainerCallback):
             with randomness_set_aside():
                 row |= measure(state.global_step)
         if row.get("robust/bad_step"):  # the step was skipped: what it gave is not a state of the run
-            row = {name: value for name, value in row.items() if name != "loss" and math.isfinite(value)}
+            # TRL's mean over nothing but NaN is None.
+            row = {
+                name: value
+                for name, value in row.items()
+                if name != "loss" and value is not None and math.isfinite(value)
+            }
         self.last = row
         logs.clear()
         logs.update({name: value for name, value in row.items() if name != "step"})  # what reporters after us see

@@ -1,5 +1,6 @@
 """Which task a group practises, chosen when its step comes from how the run has gone so far."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
@@ -14,6 +15,7 @@ from healthgym.tasks import Task
 from healthgym.tasks.task import DIFFICULTIES
 from healthgym.training.config import Curriculum
 from healthgym.training.rows import EpisodeRow
+from healthgym.training.totals import Totals
 
 FLOOR = 0.05
 """Least weight of an open level, as the variance p (1 - p) of a level that is solved or hopeless would be 0."""
@@ -59,9 +61,14 @@ class TaskChooser:
         for task_id in task_ids:
             self.by_domain.setdefault(task_id.split("/", 1)[0], []).append(task_id)
         self.progress = Progress({}, {})
-        self.unsuited = 0
-        """Rows for which no drawn task was wanted, and the likeliest of them was taken."""
-        sample = [task_of(task_id) for task_id in task_ids[:: max(1, len(task_ids) // SAMPLE)]]
+        self.counts: Counter[str] = Counter()
+        """Of this process: `unsuited` rows, for which no drawn task was wanted, and the likeliest of them was taken."""
+        self.totals = Totals(self.counts)
+        # One task from each stretch of the list, not one at regular distances, which tasks that alternate would fool.
+        rng = np.random.default_rng(mix_seed(seed, "curriculum sample", bits=31))
+        stretch = max(1, len(task_ids) // SAMPLE)
+        places = [start + int(rng.integers(stretch)) for start in range(0, len(task_ids), stretch)]
+        sample = [task_of(task_ids[min(place, len(task_ids) - 1)]) for place in places]
         self.levels: list[str] = [level for level in DIFFICULTIES if any(task.difficulty == level for task in sample)]
         self._check(sample)
 
@@ -80,20 +87,24 @@ class TaskChooser:
         rng = np.random.default_rng(mix_seed(self.seed, "curriculum", row.group, bits=31))
         weights = self._level_weights()
         most = max(weights.values())
+        # Levels so rare that the sample missed them come in once all the others are open.
+        unseen = most if len(self.open_levels) == len(self.levels) else 0.0
         best, best_weight = row.task_id, -1.0
         for _ in range(MOST_DRAWS):
             task_id = self._draw(rng)
             task = self.task_of(task_id)
-            weight = weights.get(task.difficulty, 0.0) / most * self._rarity(task)
+            level = weights.get(task.difficulty, 0.0 if task.difficulty in self.levels else unseen)
+            weight = level / most * self._rarity(task)
             if rng.random() < weight:
                 return replace(row, task_id=task_id)
             if weight > best_weight:
                 best, best_weight = task_id, weight
-        self.unsuited += 1
+        self.counts["unsuited"] += 1
         return replace(row, task_id=best)
 
     def observe(self, episodes: Sequence[Trajectory | None]) -> dict[str, float]:
-        """Take in one step's episodes of all processes, and return what to log."""
+        """Take in one step's episodes of all processes, and return what to log; all must call this."""
+        self.totals.settle()
         made = [one for one in episodes if one is not None]
         past = self.settings.smoothing
         success = dict(self.progress.success)
@@ -109,19 +120,23 @@ class TaskChooser:
         return {
             "curriculum/open_levels": float(len(self.open_levels)),
             "curriculum/tools_called": float(len(calls)),
-            "curriculum/unsuited": float(self.unsuited),
+            "curriculum/unsuited": float(self.totals["unsuited"]),
             **{f"curriculum/success/{level}": value for level, value in success.items()},
         }
 
     def state_dict(self) -> dict[str, Any]:
         """Return what a resumed run needs to choose the same tasks."""
         progress = self.progress
-        return {"success": dict(progress.success), "calls": dict(progress.calls), "unsuited": self.unsuited}
+        return {
+            "success": dict(progress.success),
+            "calls": dict(progress.calls),
+            "unsuited": self.totals["unsuited"],
+        }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a `state_dict`."""
         self.progress = Progress(dict(state["success"]), dict(state["calls"]))
-        self.unsuited = state["unsuited"]
+        self.totals.load_state_dict({"unsuited": state["unsuited"]})
 
     def _draw(self, rng: np.random.Generator) -> str:
         names = list(self.by_domain)

@@ -24,6 +24,11 @@ class DeadGroups:
         self.in_a_row = 0
         self.findings: list[Finding] = []
 
+    @property
+    def has_lasted(self) -> bool:
+        """Whether the present row of dead steps is as long as makes a finding, also one that began before a resume."""
+        return bool(self.steps) and self.in_a_row >= self.steps
+
     def observe(self, step: int, dead_share: float, success: float) -> Finding | None:
         """Take in one step's share of dead groups and success; return a finding when the row becomes long enough."""
         self.in_a_row = self.in_a_row + 1 if dead_share >= self.share else 0

@@ -170,8 +170,7 @@ class DistillStep:
         by_turn[1].index_add_(0, place, torch.ones_like(per_token[view.scored]))
         masks = (eligible, eligible & correct, eligible & ~correct)
         totals = [x for mask in masks for x in (values[mask].sum(), mask.sum())]
-        stopped = (table.present & ~table.used).sum()
-        totals += [distilled.log_ratio.double().sum(), view.scored.sum(), table.used.sum(), stopped]
+        totals += [distilled.log_ratio.double().sum(), view.scored.sum(), table.used.sum(), table.stopped.sum()]
         totals += _hint_totals(view, distilled.logps) + (signs or [values.new_zeros(())] * 3)
         self._add(torch.stack([x.double() for x in totals]), by_turn, accelerator)
 
@@ -314,7 +313,8 @@ class DistillStep:
                 logger.warning("step %d, %s: %s", finding.step, finding.name, finding.message)
             if finding.name == "absorbed_drift":
                 self.distillation.teacher.ema.is_frozen = True
-            if finding.name != "leaked_hints" and not self.weight.is_cooling:
+            ratchets = self.weight.kl_high is not None and not self.weight.is_cooling
+            if ratchets and finding.name != "leaked_hints":
                 self.weight.lower()
 
 

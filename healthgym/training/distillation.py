@@ -309,7 +309,9 @@ class Distillation:
         if self.divergence.kind == "sampled":
             return sampled_divergence(logps, view.logps, clip=clip)
         if self.divergence.kind == "k3":
-            return k3_divergence(logps, view.logps, clip=clip)
+            # Masked before, not after: exp() of what the environment wrote overflows, and 0 times its slope is NaN.
+            own, teacher = (one.masked_fill(~counted, 0.0) for one in (logps, view.logps))
+            return k3_divergence(own, teacher, clip=clip)
         assert hidden is not None and view.hidden is not None and view.head is not None
         states = hidden[:, -logps.size(1) - 1 : -1]  # the state before a token predicts it
         weight, bias = student_head(self.teacher.model)

@@ -16,7 +16,8 @@ def foreign_hints(
         tasks: The task of each; a hint about another task is preferred, since the same task's may still help.
         outcomes: When given, a hint of the opposite success is preferred above all.
 
-    Ties go to the next attempt in the batch, so that each hint is told about as often as before.
+    Ties go to the next attempt in the batch. This is no permutation: where few attempts read differently, their hints are told
+    often, and with two readings in the batch each attempt is told the one that is not its own.
     """
     count = len(hints)
 

@@ -31,7 +31,7 @@ from healthgym.training.distill_step import DistillStep
 from healthgym.training.hint_switch import HintSwitch
 from healthgym.training.keep_best import KeepBest
 from healthgym.training.models import context_limit, load_model, load_saved, save_model
-from healthgym.training.policy_source import source_from
+from healthgym.training.policy_source import max_context, source_from
 from healthgym.training.processes import fsdp_version, join_processes, sharding
 from healthgym.training.replica import make_replica
 from healthgym.training.reporting import check_reporters, reporters
@@ -239,7 +239,7 @@ def _starting_model(
             output_dir=folder.path / ".warm_start",
             seed=config.seed,
             bf16=config.model.dtype == "bfloat16",
-            max_length=config.rollout.max_context or context_limit(model),
+            max_length=max_context(config, model),
             on_step=on_warm_start if PartialState().is_main_process else None,
         )
         shutil.rmtree(folder.path / ".warm_start", ignore_errors=True)

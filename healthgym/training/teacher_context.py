@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 import torch
+from jinja2 import TemplateError
 from torch import Tensor
 
 from healthgym.errors import ConfigError, HealthgymError
@@ -41,7 +42,13 @@ class HintRenderer:
         """Ids of the hint as a user message that follows another message; rendered once, since attempts share hints."""
         if hint not in self._messages:
             before = self._render([_USER], False)
-            after = self._render([_USER, {"role": "user", "content": hint}], False)
+            try:
+                after = self._render([_USER, {"role": "user", "content": hint}], False)
+            except TemplateError as error:
+                raise ConfigError(
+                    f"The chat template refuses a hint as a message of its own ({error}). Set hint: null, or use a template "
+                    "that allows two user messages in a row."
+                ) from error
             self._messages[hint] = _rest(after, before, "a hint message")
         return self._messages[hint]
 

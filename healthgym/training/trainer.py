@@ -98,7 +98,6 @@ class EpisodeTrainer(CheckpointingTrainer):
         self._student_logps: Tensor | None = None
         self._reweigh: Callable[[Tensor], None] | None = None
         self._success = self._dead_share = 0.0
-        self._is_dead = False
         let_cpus_shard()
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", message=".*'rollout_func', which is an experimental")
@@ -173,8 +172,8 @@ class EpisodeTrainer(CheckpointingTrainer):
         if self.curriculum is not None:
             metrics |= self.curriculum.observe(everywhere)
         if self.shaping is not None:
+            metrics["episode/length_shaping"] = float(self.shaping.is_on)  # while these episodes were rewarded
             self.shaping.observe(metrics["episode/success"])
-            metrics["episode/length_shaping"] = float(self.shaping.is_on)
         # Ours replace TRL's of the same name: clipping, for one, is more than the last token.
         self._metrics["train" if self.model.training else "eval"].update({n: [v] for n, v in metrics.items()})
         if self.distill is not None:
@@ -327,10 +326,10 @@ class EpisodeTrainer(CheckpointingTrainer):
         self._note(self.bad_steps.metrics() | self.memory_metrics())
         self.bad_steps.check(step)
         if self.traces is None:  # traces are learnt from whatever the rewards are
-            self._is_dead |= self.dead_groups.observe(step, self._dead_share, self._success) is not None
+            self.dead_groups.observe(step, self._dead_share, self._success)
             self._note({"robust/dead_steps_in_a_row": float(self.dead_groups.in_a_row)})
         # A checkpoint between two passes over a batch could not be resumed exactly.
-        return self._is_dead and self.stops_when_dead and step % self.num_iterations == 0
+        return self.stops_when_dead and self.dead_groups.has_lasted and step % self.num_iterations == 0
 
     def create_model_card(self, *args: Any, **kwargs: Any) -> None:
         """Write no model card: the run folder's config.yaml says what was done."""

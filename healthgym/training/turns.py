@@ -23,6 +23,8 @@ class TurnTable:
     """(B, K) bool: the trajectory has tokens in this turn."""
     used: Tensor
     """(B, K) bool: the turn counts towards D(tau)."""
+    stopped: Tensor
+    """(B, K) bool: the turn would count, had none before it exceeded `stop_kl`."""
     turn_weights: Tensor
     """(B, K) w_k of the turns that count, not normalised, 0 elsewhere."""
 
@@ -96,13 +98,15 @@ def turn_table(
     present = tokens > 0
     weight = _weights(turn, weights, gamma).expand_as(means)
     used = present & (turn < max_turns) & (weight > 0)
+    stopped = torch.zeros_like(used)
     if stop_kl is not None:
         over = present & (means > stop_kl)
-        used = used & (over.cumsum(1) - over.int() == 0)  # turns up to and including the first one over
+        stopped = used & (over.cumsum(1) - over.int() > 0)  # turns after the first one over
+        used = used & ~stopped
     weight = weight * used
     share = weight / weight.sum(1, keepdim=True).clamp(min=torch.finfo(weight.dtype).tiny)
     per_token = (member * (share / tokens.clamp(min=1))[:, :, None]).sum(1)
-    return TurnTable(per_token, divergence=means, present=present, used=used, turn_weights=weight)
+    return TurnTable(per_token, divergence=means, present=present, used=used, stopped=stopped, turn_weights=weight)
 
 
 def token_shares(table: TurnTable, turn_ids: Tensor) -> Tensor:

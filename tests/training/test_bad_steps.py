@@ -58,6 +58,25 @@ def test_a_bad_step_leaves_weights_moments_and_teacher_alone_and_is_counted(tmp_
     assert rows[2]["loss"] != 0.0  # the running sum of losses was not spoilt
 
 
+def test_a_step_whose_log_probabilities_are_nan_is_skipped_like_any_other(tmp_path: Path):
+    trainer, _ = build(tmp_path, settings(steps=3))
+    score = trainer._get_per_token_logps_and_entropies
+
+    def scores(model: Any, *args: Any, **kwargs: Any) -> Any:
+        logps, entropies, rest = score(model, *args, **kwargs)
+        broken = trainer.state.global_step == 1 and entropies is not None  # the student's own forward pass
+        return (logps * math.nan, entropies * math.nan, rest) if broken else (logps, entropies, rest)
+
+    trainer._get_per_token_logps_and_entropies = scores  # type: ignore[method-assign]
+    folder = RunFolder(tmp_path / "run")
+    trainer.add_callback(StepLog(folder, []))
+    trainer.train()
+    rows = folder.metrics()
+    assert [row["robust/bad_step"] for row in rows] == [0, 1, 0]
+    assert "entropy" in rows[0] and "entropy" not in rows[1]
+    assert all(math.isfinite(value) for row in rows for value in row.values())
+
+
 def test_bad_steps_in_a_row_stop_the_run_and_save_nothing(tmp_path: Path):
     config = settings(steps=6, checkpoint={"every": 1}, robust={"max_bad_steps": 2})
     trainer, _ = build(tmp_path, config)

@@ -52,6 +52,30 @@ def test_levels_open_one_after_another_as_success_comes():
     assert {task_of(task_id).difficulty for task_id in chosen(made, 200)} == {"easy", "medium", "hard"}
 
 
+def test_levels_that_alternate_in_the_list_are_all_found():
+    # Of 128 tasks every second is looked at: at regular distances those would all be easy.
+    ids = [f"a/{'easy' if i % 2 == 0 else 'hard'}/train/{i}" for i in range(128)]
+    made = TaskChooser(ids, alternating, Curriculum(difficulty=True), seed=0)
+    assert made.levels == ["easy", "hard"]
+
+
+def test_a_level_too_rare_to_be_noticed_is_practised_once_the_others_are_open():
+    ids = [f"a/{'easy' if i % 2 == 0 else 'medium'}/train/{i}" for i in range(1280)]
+    for rare in (5, 505):
+        ids[rare] = f"a/hard/train/{rare}"
+    made = TaskChooser(ids, alternating, Curriculum(difficulty=True, smoothing=0.0, unlock_success=0.5), seed=0)
+    assert made.levels == ["easy", "medium"]
+    assert "hard" not in {alternating(one).difficulty for one in chosen(made, 300)}
+    made.observe([episode("easy", True)])
+    # 2 of 1,280 tasks: even at their plain share 4.7 are expected among 3,000.
+    assert "hard" in {alternating(one).difficulty for one in chosen(made, 3000)}
+
+
+def alternating(task_id: str) -> Any:
+    domain, level, _, _ = task_id.split("/")
+    return SimpleNamespace(domain=domain, difficulty=level, solution=(SimpleNamespace(tool="submit"),))
+
+
 def test_a_solved_level_is_practised_less_than_one_in_reach():
     made = chooser(difficulty=True, unlock_success=0.5)
     made.observe([episode("easy", True), episode("medium", False), episode("medium", True)])
@@ -83,6 +107,16 @@ def test_attempts_of_a_group_share_their_task_on_every_process_and_after_a_resum
     assert chosen(first, 50) == chosen(second, 50)
     row = EpisodeRow("plan", 7, 11)
     assert first.choose(row) == first.choose(row) and first.choose(row).seed == 11
+
+
+def test_rows_without_a_wanted_task_are_counted_on_all_processes(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("healthgym.training.totals.gather_object", lambda own: own * 2)  # as if another did the same
+    made = chooser(difficulty=True)
+    made.counts["unsuited"] += 3
+    assert made.observe([episode("easy", True)])["curriculum/unsuited"] == 6
+    again = chooser(difficulty=True)
+    again.load_state_dict(made.state_dict())
+    assert again.observe([episode("easy", True)])["curriculum/unsuited"] == 6
 
 
 def test_progress_is_smoothed():

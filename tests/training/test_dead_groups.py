@@ -1,3 +1,8 @@
+from pathlib import Path
+
+from test_episode_trainer import build, settings
+
+from healthgym.training.checkpoints import latest_checkpoint
 from healthgym.training.dead_groups import DeadGroups
 
 
@@ -20,3 +25,18 @@ def test_the_count_survives_a_resume():
     first.observe(1, 1.0, 0.1)
     second.load_state_dict(first.state_dict())
     assert second.observe(2, 1.0, 0.1) is not None
+
+
+def test_a_run_that_ended_for_dead_groups_ends_again_when_it_is_continued_and_they_still_are(tmp_path: Path):
+    config = settings(steps=6, checkpoint={"every": 6})
+
+    def start():
+        trainer, _ = build(tmp_path, config, distilled=False)
+        trainer.dead_groups, trainer.stops_when_dead = DeadGroups(share=0.0, steps=2), True  # any share counts as dead
+        return trainer
+
+    first, second = start(), start()
+    first.train()
+    assert first.state.global_step == 2
+    second.train(resume_from_checkpoint=str(latest_checkpoint(tmp_path)))
+    assert second.state.global_step == 3

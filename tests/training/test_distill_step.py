@@ -23,12 +23,13 @@ class FixedDistillation:
 
     def __init__(self, kl: float) -> None:
         self.kl, self.hint, self.counts, self.log_ratio = kl, None, Counter(), torch.zeros(2, 4)
+        self.weights, self.stop_kl = "uniform", None
         torch.manual_seed(0)
         self.teacher = LiveTeacher(nn.Linear(2, 2), decay=0.5)
 
     def compare(self, inputs: Any, view: TeacherView, logps: torch.Tensor, hidden: Any, *, step: int) -> Distilled:
         per_token = torch.full((2, 4), self.kl) * logps.exp()
-        table = turn_table(per_token, TURNS, max_turns=9)
+        table = turn_table(per_token, TURNS, max_turns=9, weights=self.weights, stop_kl=self.stop_kl)
         return Distilled(trajectory_divergence(per_token, table), table, self.log_ratio, logps.detach())
 
 
@@ -62,6 +63,15 @@ def test_the_books_of_a_step():
     assert metrics["tt_opd/turns_counted"] == 1.5 and metrics["tt_opd/eligible_trajectories"] == 2
     assert metrics["tt_opd/kl_turn_1"] == 0.0 and metrics["tt_opd/kl_turn_2"] == 0.0
     assert metrics["tt_opd/lambda"] == 0.5 and metrics["tt_opd/teacher_updates"] == 1
+
+
+def test_turns_without_weight_are_not_booked_as_stopped_by_divergence(monkeypatch: pytest.MonkeyPatch):
+    step = make(0.4)
+    monkeypatch.setattr(step.distillation, "weights", "first")
+    assert one_step(step, 1)["tt_opd/turns_stopped"] == 0
+    monkeypatch.setattr(step.distillation, "weights", "uniform")
+    monkeypatch.setattr(step.distillation, "stop_kl", 0.3)
+    assert one_step(step, 2)["tt_opd/turns_stopped"] == 1  # the second turn of the first trajectory
 
 
 def test_a_high_divergence_lowers_lambda_for_good():
@@ -98,6 +108,18 @@ def test_a_stale_teacher_lowers_lambda():
         one_step(step, number)
     assert {finding.name for finding in step.findings} == {"stale_teacher"}
     assert step.weight.ceiling < 0.5
+
+
+def test_without_kl_high_a_stale_teacher_is_reported_and_lambda_stays():
+    step = make(0.2)
+    step.weight.kl_high = None
+    step.distillation.teacher.ema.update_every = 0
+    for number in range(1, 6):
+        with torch.no_grad():
+            step.distillation.teacher.model.weight += 0.2
+        one_step(step, number)
+    assert {finding.name for finding in step.findings} == {"stale_teacher"}
+    assert step.weight.ceiling == 0.5 and step.weight.ratchets == 0
 
 
 def test_leaking_hints_are_reported_and_change_nothing():

@@ -111,6 +111,20 @@ def test_environment_tokens_have_no_gradient(tokenizer):
     assert (logps.grad[policy] != 0).all()
 
 
+@pytest.mark.parametrize("kind", ["k3", "sampled"])
+def test_environment_tokens_that_the_student_finds_impossible_leave_the_gradient_finite(tokenizer, kind):
+    _, _, distillation, episodes = setup(tokenizer, hint=Hint(), kind=kind)
+    inputs = student_inputs(episodes)
+    inputs |= distillation.attach(episodes, inputs["completion_ids"].size(1), 0)
+    view = distillation.score(inputs, scorer)
+    policy = pad_rows([t.completion_mask for t in episodes], 0).bool()
+    # exp(120) is infinite in float32. Sampled tokens are never that unlikely; what a tool writes may be.
+    logps = torch.where(policy, -1.0, -120.0).requires_grad_()
+    distillation.compare(inputs, view, logps, None, step=0).per_trajectory.sum().backward()
+    assert torch.isfinite(logps.grad).all()
+    assert (logps.grad[~policy] == 0).all() and (logps.grad[policy] != 0).any()
+
+
 def test_sampled_is_a_per_token_advantage_of_minus_d_weighed_by_turn(tokenizer):
     turns = Turns(start=9, max=9, weights="decay", gamma=0.5, tokens_per_turn=3)
     _, _, distillation, episodes = setup(tokenizer, hint=Hint(), kind="sampled", turns=turns)

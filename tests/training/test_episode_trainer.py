@@ -181,6 +181,15 @@ def test_length_shaping_reaches_the_reward_the_trainer_sees(tmp_path: Path):
     assert log.rows[0]["episode/dead_group_share"] == 1.0
 
 
+def test_length_shaping_is_logged_from_the_first_step_whose_rewards_it_shaped(tmp_path: Path):
+    shaping = LengthShaping(CosineLength(limit=1), start_success=0.5, smoothing=0.0)
+    observe = shaping.observe
+    shaping.observe = lambda success: observe(1.0)  # type: ignore[method-assign]
+    _, log = trained(build(tmp_path, settings(steps=2), distilled=False, shaping=shaping))
+    assert log.rows[0]["reward"] >= 0 and log.rows[0]["episode/length_shaping"] == 0.0
+    assert log.rows[1]["reward"] == -0.5 and log.rows[1]["episode/length_shaping"] == 1.0
+
+
 def test_an_engine_that_samples_from_other_weights_is_caught(tmp_path: Path):
     trainer, _ = build(tmp_path, settings(steps=1), distilled=False)
     trainer.collect = YesEnvironment(trainer.processing_class, sharp(make_model(trainer.processing_class, seed=7)))

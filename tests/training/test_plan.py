@@ -135,6 +135,31 @@ def test_a_plan_warns_of_what_will_not_fit_and_refuses_what_cannot_be_cut():
         make_plan(run, processes=7)
 
 
+def test_a_vllm_engine_beside_the_trainer_is_counted():
+    run = config(rollout={"engine": "vllm", "vllm": {"gpu_memory_utilization": 0.4}})
+
+    def engine(run, **given) -> list:
+        memory = plan_memory(run, architecture_of(run.model), Layout(1, "none"), sequence=100, **given)
+        return [(one.bytes, one.phase) for one in memory.items if one.name == "vLLM engine"]
+
+    assert engine(run, device_bytes=80e9) == [(32e9, "always")]  # 0.4 of 80
+    assert engine(run) == []  # of a device of unknown size
+    assert any("give --device-memory" in warning for warning in make_plan(run).warnings)
+    vllm = run.rollout.vllm.model_copy(update={"kv_cache_gb": 2.0, "sleep": True})
+    sleeps = run.model_copy(update={"rollout": run.rollout.model_copy(update={"vllm": vllm})})
+    assert engine(sleeps) == [(2 * 8_190_735_360 + 2 * 2**30, "rollout")]
+    away = vllm.model_copy(update={"mode": "server", "urls": ("http://127.0.0.1:8000",)})
+    assert engine(run.model_copy(update={"rollout": run.rollout.model_copy(update={"vllm": away})})) == []
+
+
+def test_a_plan_counts_the_tasks_that_the_run_will_practise():
+    # One family of the domain, 7 train tasks where the frozen suite has more; 2 steps of 7 tasks meet each twice.
+    env = {"domains": ["triage_emergency"], "families": ["vital_sign_triage"], "per_family": {"train": 7}}
+    run = config(teacher={"update_every": 1}, env=env, optim={"steps": 2, "tasks_per_step": 7, "num_generations": 2})
+    volume = make_plan(run).volume
+    assert volume.tasks == {"triage_emergency": 7} and volume.passes == 2
+
+
 MEASURED = """
 import json, sys
 from pathlib import Path

@@ -14,7 +14,7 @@ from safetensors.torch import load_file
 from healthgym.errors import ConfigError
 from healthgym.training.checkpoints import checkpoints
 from healthgym.training.loading import dump_config, make_config
-from healthgym.training.run import train
+from healthgym.training.run import prepare, train
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +104,13 @@ def test_a_finished_run_started_again_changes_nothing(domain: str, tmp_path: Pat
     assert (again.steps, again.metrics["step"]) == (4, 4)
     assert (tmp_path / "metrics.jsonl").read_text() == before
     assert all(torch.equal(tensor, weights(again.model)[name]) for name, tensor in weights(first.model).items())
+
+
+def test_a_warm_start_keeps_within_the_models_positions_whatever_max_context_says(domain: str, tmp_path: Path):
+    tiny = {**config(domain).model.tiny.model_dump(), "max_positions": 16}  # no demonstration is that short
+    settings = config(domain, model={"tiny": tiny}, rollout={"max_context": 4096})
+    with pytest.raises(ConfigError, match="None of 24 demonstrations fits into 16 tokens"):
+        prepare(settings, tmp_path, plain_source)
 
 
 def test_hints_that_do_not_help_are_switched_off_or_refused(domain: str, tmp_path: Path):

@@ -104,6 +104,19 @@ def test_sections_that_contradict_each_other_are_refused():
         make_config({**TINY, "divergence": {"kind": "k3", "direction": "jsd"}})
 
 
+def test_a_teacher_of_wider_adapters_must_average_products():
+    lora = {"model": {"tiny": {}, "lora": {}}}
+    assert make_config({**lora, "teacher": {"rank_factor": 2, "space": "delta"}}).teacher.rank_factor == 2
+    with pytest.raises(ConfigError, match=r"rank_factor 2 needs teacher\.space delta"):
+        make_config({**lora, "teacher": {"rank_factor": 2}})
+
+
+def test_a_required_probe_that_is_never_made_is_refused():
+    assert make_config({**TINY, "hint": {"require_probe": True, "probe_tasks": 1}}).hint.require_probe
+    with pytest.raises(ConfigError, match=r"hint\.probe_tasks 0 makes none"):
+        make_config({**TINY, "hint": {"require_probe": True, "probe_tasks": 0}})
+
+
 def test_files_that_are_no_recipe_are_refused(tmp_path: Path):
     with pytest.raises(ConfigError, match="No recipe"):
         load_config(tmp_path / "nowhere.yaml")

@@ -1,5 +1,6 @@
 import pytest
 import torch
+from jinja2 import TemplateError
 
 from healthgym.errors import ConfigError, HealthgymError
 from healthgym.training.teacher_context import (
@@ -91,6 +92,18 @@ def test_hints_are_rendered_as_a_message_of_their_own():
     renderer = HintRenderer(Template(), {})
     assert renderer.generation_prompt == [3]
     assert renderer.message("ab") == [1, ord("a"), ord("b"), 2]
+
+
+class Alternating(Template):
+    def apply_chat_template(self, messages, **options):
+        if [message["role"] for message in messages] == ["user", "user"]:
+            raise TemplateError("Roles must alternate")
+        return super().apply_chat_template(messages, **options)
+
+
+def test_a_template_that_wants_roles_to_alternate_is_refused_with_a_remedy():
+    with pytest.raises(ConfigError, match=r"Roles must alternate.*hint: null"):
+        HintRenderer(Alternating(), {}).message("review")
 
 
 def test_a_template_that_rewrites_history_is_refused():

@@ -47,6 +47,16 @@ def test_stop_kl_keeps_the_turn_that_crosses_and_drops_the_next():
     assert stopped(0.05) == pytest.approx(0.1)
 
 
+def test_only_turns_after_one_past_stop_kl_are_called_stopped():
+    turns = torch.tensor([[0, 1, 2, 3]])
+    d = torch.tensor([[0.1, 2.0, 0.1, 0.1]])
+    # Turn 1 crosses, so turns 2 and 3 are stopped; a horizon of three turns lets turn 3 never in; `first` has no weight for any.
+    assert turn_table(d, turns, max_turns=9, stop_kl=1.0).stopped.tolist() == [[False, False, True, True]]
+    assert turn_table(d, turns, max_turns=3, stop_kl=1.0).stopped.tolist() == [[False, False, True, False]]
+    assert not turn_table(d, turns, max_turns=9, weights="first").stopped.any()
+    assert not turn_table(d, turns, max_turns=9, weights="first", stop_kl=1.0).stopped.any()
+
+
 def test_gradient_reaches_exactly_the_tokens_that_count():
     d = D.clone().requires_grad_()
     trajectory_divergence(d, turn_table(d, TURNS, max_turns=2, tokens_per_turn=2)).sum().backward()

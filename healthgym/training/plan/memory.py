@@ -68,7 +68,9 @@ class Layout:
         return self.processes if self.sharding == "fsdp" else 1
 
 
-def plan_memory(config: RunConfig, architecture: Architecture, layout: Layout, *, sequence: int) -> Memory:
+def plan_memory(
+    config: RunConfig, architecture: Architecture, layout: Layout, *, sequence: int, device_bytes: float | None = None
+) -> Memory:
     """Return the memory of one device, in bytes by item.
 
     Args:
@@ -76,6 +78,7 @@ def plan_memory(config: RunConfig, architecture: Architecture, layout: Layout, *
         architecture: Sizes of its model.
         layout: Processes and sharding.
         sequence: Tokens of the longest trajectory, prompt included.
+        device_bytes: Memory of the device; without it a vLLM engine that takes a share of it is not counted.
     """
     items = [*_resident(config, architecture, layout), *_update(config, architecture, layout, sequence)]
     items += _rollout(config, architecture, layout, sequence)
@@ -85,6 +88,7 @@ def plan_memory(config: RunConfig, architecture: Architecture, layout: Layout, *
             Item("driver and workspaces", CONTEXT_BYTES, "always", "assumed"),
             Item("allocator's fragments", FRAGMENTS * peak, "always", f"assumed, {FRAGMENTS:.0%} of the rest"),
         ]
+        items += _engine(config, architecture, device_bytes)
     return Memory(tuple(item for item in items if item.bytes))
 
 
@@ -141,6 +145,20 @@ def _resident(config: RunConfig, architecture: Architecture, layout: Layout) -> 
         whole = (architecture.parameters + (trained if lora else 0)) * number
         items.append(Item("copy to sample from", whole, "always", "whole on each device"))
     return items
+
+
+def _engine(config: RunConfig, architecture: Architecture, device_bytes: float | None) -> list[Item]:
+    """Return what a vLLM engine beside the trainer holds, at rest as well unless it sleeps."""
+    vllm = config.rollout.vllm
+    if config.rollout.engine != "vllm" or vllm.mode != "colocate":
+        return []
+    phase: Phase = "rollout" if vllm.sleep else "always"
+    if vllm.kv_cache_gb is not None:
+        number = 2 if (vllm.dtype or config.model.dtype) == "bfloat16" else FLOAT
+        weights = number * architecture.parameters / vllm.tensor_parallel_size
+        return [Item("vLLM engine", weights + vllm.kv_cache_gb * 2**30, phase, "its weights and cache")]
+    share = vllm.gpu_memory_utilization
+    return [Item("vLLM engine", share * (device_bytes or 0.0), phase, f"{share:.0%} of the device")]
 
 
 def _update(config: RunConfig, architecture: Architecture, layout: Layout, sequence: int) -> list[Item]:

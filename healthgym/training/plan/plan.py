@@ -93,13 +93,19 @@ def make_plan(
             f"{', '.join(map(str, sizes))}"
         )
     architecture = architecture_of(config.model)
-    suite = load_suite(*config.env.domains)
+    suite = load_suite(*config.env.domains, per_family=config.env.per_family)
     ids = [i for domain in suite.domains for i in suite.ids(domain, config.env.split, config.env.families)]
     task_ids = choose_tasks(ids, config.env.tasks, seed=config.seed)
     if not task_ids:
         raise ConfigError("There are no tasks to train on: check env.domains, env.split and env.families")
     volume = plan_volume(config, architecture, suite, task_ids, sharded=sharding == "fsdp")
-    memory = plan_memory(config, architecture, layout, sequence=volume.sequence)
+    memory = plan_memory(
+        config,
+        architecture,
+        layout,
+        sequence=volume.sequence,
+        device_bytes=None if device_gib is None else device_gib * GIB,
+    )
     plan = Plan(
         architecture=architecture,
         trained=trained_parameters(config, architecture),
@@ -124,6 +130,13 @@ def _warnings(config: RunConfig, plan: Plan, sizes: list[int]) -> list[str]:
             advice = f"optim.gradient_checkpointing: true, or {advice}"
         found.append(
             f"The peak of {plan.memory.peak / GIB:.1f} GiB is over the device's {plan.device_gib:g} GiB: try {advice}."
+        )
+    vllm = config.rollout.vllm
+    shares = config.rollout.engine == "vllm" and vllm.mode == "colocate" and vllm.kv_cache_gb is None
+    if shares and plan.layout.on_device and plan.device_gib is None:
+        found.append(
+            f"The vLLM engine takes {vllm.gpu_memory_utilization:.0%} of the device besides "
+            "(rollout.vllm.gpu_memory_utilization): give --device-memory to have it counted."
         )
     room = volume.sequence - volume.prompt_tokens
     if room < config.rollout.max_completion_tokens:

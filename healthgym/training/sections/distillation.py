@@ -26,6 +26,14 @@ class Teacher(Section):
     device: str | None = None
     """Where the averages are kept; None leaves them beside the student."""
 
+    @model_validator(mode="after")
+    def _wider_adapters_are_products(self) -> "Teacher":
+        if self.rank_factor > 1 and self.space != "delta":
+            raise ValueError(
+                f"teacher.rank_factor {self.rank_factor} needs teacher.space delta: averaged factors keep the student's rank"
+            )
+        return self
+
 
 class Hint(Section):
     """What the teacher is told about each attempt."""
@@ -47,6 +55,14 @@ class Hint(Section):
     def _contrast_of_the_right_hint(self) -> "Hint":
         if self.contrast and self.shuffle:
             raise ValueError("hint.contrast compares the right hint with a wrong one; hint.shuffle leaves no right one")
+        return self
+
+    @model_validator(mode="after")
+    def _required_probe_is_made(self) -> "Hint":
+        if self.require_probe and not self.probe_tasks:
+            raise ValueError(
+                "hint.require_probe asks for a probe, and hint.probe_tasks 0 makes none: raise it, or set require_probe: false"
+            )
         return self
 
 
@@ -110,7 +126,7 @@ class Guard(Section):
     """Limits that make the run protect itself. Lowering lambda is for good."""
 
     kl_high: Positive | None = 0.7
-    """Smoothed divergence, in nats, above which lambda is lowered; None never lowers it."""
+    """Smoothed divergence, in nats, above which lambda is lowered; None never lowers it, whatever else is found."""
     ratchet: Share = 0.5
     """Lambda's new ceiling as a share of its present value."""
     cooldown: Count = 5

@@ -14,6 +14,7 @@ class Optim(Section):
     learning_rate: Positive = 1e-6
     schedule: Literal["constant", "linear", "cosine"] = "constant"
     warmup_steps: Steps = 0
+    """Steps over which the learning rate rises from 0, whatever the schedule."""
     weight_decay: NotNegative = 0.0
     tasks_per_step: Count = 8
     num_generations: Annotated[int, Field(ge=2)] = 8
