@@ -70,13 +70,18 @@ class Design:
         """Return how many tasks of each family are measured, by split."""
         return self.content["settings"][setting].get("measure", self.content["measure"])
 
+    def start_config(self, run: Run) -> RunConfig:
+        """Return the config that a run's start is made from: its own, or that of the one seed all of its setting begin at."""
+        seed = self.content["settings"][run.setting].get("start_seed", run.seed)
+        return self.config(Run(run.setting, run.arm, seed))
+
     def start_of(self, run: Run) -> str:
         """Return the name of the warm-started model that a run shares with all whose warm start is the same."""
-        config = self.config(run)
+        config = self.start_config(run)
         parts = config.model_dump(mode="json", include={"seed", "model", "env", "warm_start"})
         own = config.hint.level if config.hint else "process"
         level = (config.warm_start and config.warm_start.hint_level) or own
-        return f"seed{run.seed}-{sha256(repr((parts, level)).encode()).hexdigest()[:8]}"
+        return f"seed{config.seed}-{sha256(repr((parts, level)).encode()).hexdigest()[:8]}"
 
 
 def config_digest(config: RunConfig) -> str:

@@ -167,7 +167,7 @@ def shared_start(design: Design, run: Run, folder: Path) -> Path:
     with target.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # another run may be making it
         if not target.is_dir():
-            config, aside = design.config(run), target.with_suffix(".making")
+            config, aside = design.start_config(run), target.with_suffix(".making")
             made = prepare(config, aside, source_from(make_policy))
             rows = measured(design, run, *load_saved(made, config.model))
             (made / "measured.json").write_text(json.dumps(rows), encoding="utf-8")

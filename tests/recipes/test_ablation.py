@@ -42,6 +42,15 @@ def test_arms_of_a_seed_share_their_start(design):
     assert len({design.start_of(run) for name in settings for run in design.runs(name, seed=0)}) == 1
 
 
+def test_seeds_share_a_start_where_the_setting_names_one_and_only_there(design):
+    seeds = {
+        name: {design.start_of(run) for run in design.runs(name, arm="tt_opd")} for name in ("smollm2", "collapse")
+    }
+    assert len(seeds["smollm2"]) == 1 and len(seeds["collapse"]) == 5
+    assert {design.config(run).seed for run in design.runs("smollm2")} == {0, 1, 2, 3, 4}
+    assert {design.start_config(run).seed for run in design.runs("smollm2")} == {0}
+
+
 def test_hints_of_another_level_need_another_start_where_the_warm_start_takes_the_level_of_the_run(design):
     starts = {run.arm: design.start_of(run) for run in design.runs("collapse", seed=0)}
     assert len({start for arm, start in starts.items() if arm != "tt_opd_paper"}) == 1
