@@ -16,7 +16,7 @@ def bishop_points(
     """Return the Bishop score, 0 to 13.
 
     Source: Bishop, Obstet Gynecol 1964;24:266-268; bands as in ACOG practice bulletin 107, 2009, table 1. Effacement
-    between the printed bands goes to the lower one. Station in fifths, -3 to +3.
+    between the printed bands goes to the lower one. Station in cm from the ischial spines, -3 to +3 as in that table.
     """
     return (
         (0 if dilation_cm < 1 else 1 if dilation_cm < 3 else 2 if dilation_cm < 5 else 3)
