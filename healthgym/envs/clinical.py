@@ -1,6 +1,7 @@
 """ClinicalEnv: the environment that Gymnasium users, training, evaluation and a service share."""
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import gymnasium
@@ -99,11 +100,13 @@ class ClinicalEnv(gymnasium.Env[str, str]):
         return _joined(answers), reward, terminated, truncated, self._info(episode, grade)
 
     def fork(self) -> "ClinicalEnv":
-        """Return an independent environment whose episode stands at this step."""
+        """Return an independent environment whose episode stands at this step and whose draws go on from here."""
         if self.episode is None:
             raise ResetNeeded("fork() before reset(): there is no episode to branch")
         copy = ClinicalEnv.__new__(ClinicalEnv)
         copy.__dict__.update(self.__dict__)
+        copy.np_random = deepcopy(self.np_random)
+        copy.action_space, copy.observation_space = deepcopy(self.action_space), deepcopy(self.observation_space)
         copy.episode = self.episode.fork()
         return copy
 

@@ -230,6 +230,8 @@ def _as_call(value: Any) -> tuple[str, dict[str, Any]]:
     if not isinstance(arguments, Mapping):
         raise Unreadable(f'"arguments" is a {type(arguments).__name__}, expected an object.')
     arguments = dict(arguments)
+    if not all(isinstance(key, str) for key in arguments):
+        raise Unreadable("the names of its arguments must be text.")
     check_value(arguments)
     return cleaned(name), cleaned(arguments)
 

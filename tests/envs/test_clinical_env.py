@@ -85,6 +85,21 @@ def test_a_fork_in_mid_episode_is_independent(fever):
     assert branch.episode.grade().is_critical  # 4,000 mg is an overdose for every child
 
 
+def test_what_a_fork_draws_later_leaves_its_origins_draws_alone(fever):
+    def next_task(after_fork):
+        env = ClinicalEnv(fever)
+        env.reset(seed=1)
+        env.action_space.seed(1)
+        after_fork(env.fork())
+        return [env.reset()[1]["task_id"] for _ in range(3)], [env.action_space.sample() for _ in range(3)]
+
+    def draw(branch):
+        branch.reset()
+        branch.action_space.sample()
+
+    assert next_task(draw) == next_task(lambda branch: None)
+
+
 def test_running_out_of_turns_truncates_and_does_not_terminate(fever):
     env = ClinicalEnv(fever, max_turns=2)
     env.reset(seed=0)

@@ -171,6 +171,7 @@ def test_prose_is_no_call(message):
         {"tool_calls": ["a", None, 3]}, {"tool_calls": [{"function": None}]}, {"tool_calls": [{"id": None}]},
         {"tool_calls": [{"function": {"name": "a", "arguments": float("inf")}}]},
         {"tool_calls": [{"function": {"name": "a", "arguments": {"x": float("nan")}}}]},
+        {"tool_calls": [{"function": {"name": "a", "arguments": {1: 2, "b": 3}}}]},
     ],
 )  # fmt: skip
 def test_a_malformed_api_message_is_answered_not_raised(message):

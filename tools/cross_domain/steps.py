@@ -44,9 +44,9 @@ def aim(step: str, pathway: Pathway) -> tuple[str, dict[str, Any]]:
 
 
 def is_step(call: Call | Any, tool: str, where: Mapping[str, Any]) -> bool:
-    """Say whether a call (made or executed) carries out a step given by `aim`."""
+    """Say whether a call (made or executed) carries out a step given by `aim`; names are read as the tools read them."""
     return call.tool == tool and all(
-        str(call.arguments.get(name)).lower() == value.lower() for name, value in where.items()
+        str(call.arguments.get(name)).strip().lower() == value.lower() for name, value in where.items()
     )
 
 

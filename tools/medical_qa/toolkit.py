@@ -50,4 +50,8 @@ class MedicalQaToolkit(LookupTools, WorkingTools):
             raise ToolError(
                 "The answer is empty. Give choice, choices, number, term, code or severity, or set not_stated."
             )
+        if not_stated and any(value is not None for value in given):
+            raise ToolError(
+                "not_stated says that there is no answer, yet one is given. Give the answer or set not_stated."
+            )
         return "Answer submitted."

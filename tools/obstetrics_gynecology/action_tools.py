@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from healthgym.errors import NotRegistered, ToolError, nearest
 from healthgym.knowledge_base.pharmacology import find_drug
@@ -22,41 +22,43 @@ def known_drug(name: str) -> str:
         raise ToolError(str(error)) from None
 
 
+Drug = Annotated[str, AfterValidator(known_drug)]
+"""A drug by any of its names; the record keeps its id, so that hazards see it under every name."""
+
+
 class ActionTools(Toolkit):
     """Changing what is done for mother, fetus and newborn."""
 
     @tool(effect="write", minutes=2)
-    def give_drug(self, patient_id: str, drug: str) -> str:
+    def give_drug(self, patient_id: str, drug: Drug) -> str:
         """Give or prescribe a drug in its usual dose.
 
         Args:
             patient_id: The mother, for example P1.
             drug: For example labetalol.
         """
-        chart, name = self.world.chart(patient_id), known_drug(drug)
-        if is_fetus(chart):
+        if is_fetus(self.world.chart(patient_id)):
             raise ToolError(f"Drugs are given to the mother, not to {patient_id}.")
-        if name in self.world.state.get(f"{patient_id}.given", ()):
-            raise ToolError(f"{name} has been given already; do not repeat it.")
-        self.world.state.append(f"{patient_id}.given", name)
-        return f"{name} given"
+        if drug in self.world.state.get(f"{patient_id}.given", ()):
+            raise ToolError(f"{drug} has been given already; do not repeat it.")
+        self.world.state.append(f"{patient_id}.given", drug)
+        return f"{drug} given"
 
     @tool(effect="write", minutes=1)
-    def stop_drug(self, patient_id: str, drug: str) -> str:
+    def stop_drug(self, patient_id: str, drug: Drug) -> str:
         """Stop a drug that she takes or that runs.
 
         Args:
             patient_id: The mother, for example P1.
             drug: For example oxytocin.
         """
-        chart, name = self.world.chart(patient_id), known_drug(drug)
-        running = [m.drug for m in chart.medications]
-        if name not in running:
-            raise ToolError(f"{patient_id} does not get {name}. Known: {', '.join(running) or 'no drug'}.")
-        if name in self.world.state.get(f"{patient_id}.stopped", ()):
-            raise ToolError(f"{name} has been stopped already.")
-        self.world.state.append(f"{patient_id}.stopped", name)
-        return f"{name} stopped"
+        running = [m.drug for m in self.world.chart(patient_id).medications]
+        if drug not in running:
+            raise ToolError(f"{patient_id} does not get {drug}. Known: {', '.join(running) or 'no drug'}.")
+        if drug in self.world.state.get(f"{patient_id}.stopped", ()):
+            raise ToolError(f"{drug} has been stopped already.")
+        self.world.state.append(f"{patient_id}.stopped", drug)
+        return f"{drug} stopped"
 
     @tool(effect="write", minutes=1)
     def give_anti_d(self, patient_id: str, dose_ug: Annotated[int, Field(ge=50, le=3000)]) -> str:

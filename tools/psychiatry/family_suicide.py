@@ -36,6 +36,8 @@ PATTERNS: Mapping[str, tuple[tuple[int, ...], ...]] = {
 }  # fmt: skip
 """Answers by level, in the order of ITEMS. Screener rule: without thoughts (2), items 3 to 5 are not asked and count 0."""
 PLAN_PARTS = ("warning_sign", "coping", "contact", "home_safety")
+PERSONAL_PARTS = ("coping", "contact")
+"""Parts in which another patient's words speak against a plan: it was not made with this one."""
 
 
 def _findings(draw: Draw, answers: Mapping[str, bool], plan: Mapping[str, Mapping[str, Any]]) -> tuple[Finding, ...]:
@@ -81,7 +83,7 @@ def _relative(draw: Draw, patient: Chart, knows_of_attempt: bool) -> Chart:
     )
 
 
-@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6})
+@task_family(counts={"train": 49, "val": 6, "test": 10, "test_ood": 6}, version=2)
 def suicide_risk(draw: Draw) -> Case:
     """Screen, conclude, act; hard cases hide recent behaviour that only a relative tells."""
     difficulty = pick_difficulty(draw)
@@ -142,7 +144,12 @@ def _case(draw: Draw, charts: list[Chart], answers: Mapping[str, bool], level: s
         gold = tuple(tuple(plan[part]["mentions"]) for part in PLAN_PARTS) + (
             ("crisis line", "crisis team", "emergency"),
         )
-        end_state["P1.safety_plan"] = AnswerField(gold=gold, compare="mentions", max_words=120, weight=2.0)
+        words = table("suicide_words")
+        others = [c for part in PERSONAL_PARTS for c in words[part]["choices"] if c != plan[part]]
+        unwanted = tuple(tuple(choice["mentions"]) for choice in others)
+        end_state["P1.safety_plan"] = AnswerField(
+            gold=gold, compare="mentions", unwanted=unwanted, max_words=120, weight=2.0
+        )
     scores = [{"item": name, "score": int(present)} for name, present in answers.items()]
     solution += [
         Call("cssrs_screen", **dict(answers)),

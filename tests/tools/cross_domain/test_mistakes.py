@@ -1,5 +1,7 @@
 """On each pathway the right path earns everything, and each important mistake loses what it should."""
 
+from dataclasses import replace
+
 import pytest
 from walking import (
     CRITICAL,
@@ -218,3 +220,15 @@ def test_what_is_not_indicated_is_a_serious_hazard():
     played = result(case, also(case, Call("start_treatment", patient_id="P1", treatment="withhold_sglt2")))
     assert "withhold_sglt2 is not indicated" in labels(played)
     assert played.reward == pytest.approx(SERIOUS)
+
+
+@pytest.mark.parametrize("spelling", ["alteplase", " Alteplase "])
+def test_a_guard_sees_a_drug_under_every_spelling_that_the_tool_takes(spelling):
+    case = patient("stroke", "lysis_after_pressure")
+    case = replace(
+        case, task=replace(case.task, solution=tuple(changed(case, "give_drug", "alteplase", drug=spelling)))
+    )
+    assert result(case, calls(case)).reward == 1.0
+    played = result(case, without(case, "give_drug", "labetalol"))
+    assert "thrombolysis with a systolic pressure of 185 mmHg or more" in labels(played)
+    assert played.reward <= CRITICAL

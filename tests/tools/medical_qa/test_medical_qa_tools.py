@@ -158,3 +158,12 @@ def test_an_empty_answer_is_refused(tools):
     assert "empty" in tools.call("submit_answer", {}).error
     assert tools.call("submit_answer", {"choices": []}).error is None
     assert tools.call("submit_answer", {"not_stated": True}).error is None
+
+
+@pytest.mark.parametrize(
+    "answer", [{"number": 500, "unit": "mg"}, {"choice": "A"}, {"choices": []}, {"term": "sepsis"}]
+)
+def test_an_answer_that_is_said_not_to_be_stated_is_refused(tools, answer):
+    # both at once would be right whichever of the two the question has as its gold
+    assert "no answer, yet one is given" in tools.call("submit_answer", {**answer, "not_stated": True}).error
+    assert tools.call("submit_answer", {**answer, "not_stated": False}).error is None

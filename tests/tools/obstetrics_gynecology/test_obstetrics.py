@@ -304,3 +304,20 @@ def test_compose_gives_the_wrong_plan_less_than_a_third():
     wrong = "caesarean" if one.task.criteria.answer["plan"].gold != "caesarean" else "wait"
     played = replay(one, lambda calls: [*calls[:-1], Call("submit_decision", **{**calls[-1].arguments, "plan": wrong})])
     assert compose(played.grade) < 1 / 3
+
+
+@pytest.mark.parametrize(
+    ("family", "call", "names", "harm"),
+    [
+        ("preterm_labour", "give_drug", ("indometacin", "indomethacin", "Indocin"), ("labour held up", "critical")),
+        ("medicine_review", "stop_drug", ("salbutamol", "albuterol"), ("a needed medicine stopped", "serious")),
+    ],
+)
+def test_harm_shows_under_every_name_of_a_drug(family, call, names, harm):
+    drawn = (case(family, "train", index) for index in range(20))
+    one = next(
+        one for one in drawn if any(names[0] in repr(dict(hazard.where)) for hazard in one.task.criteria.hazards)
+    )
+    for name in names:
+        extra = Call(call, patient_id="P1", drug=name)
+        assert harm in labels(replay(one, lambda calls, extra=extra: [*calls[:-1], extra, calls[-1]])), name

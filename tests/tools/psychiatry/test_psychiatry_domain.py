@@ -112,9 +112,27 @@ def test_a_plan_copied_from_another_patient_is_no_safety_plan():
     other = next(call for call in texts if not set(call.arguments.values()) & (set(texts[0].arguments.values()) - {"P1", texts[0].arguments["professionals"]}))  # fmt: skip
     swapped = [other if call.tool == "write_safety_plan" else call for call in one.task.solution]
     grade = graded(one, swapped).grade
-    # of five parts only the crisis line is this patient's too
-    assert grade.parts["state.P1.safety_plan"] == pytest.approx(0.2)
+    # of five parts only the crisis line is this patient's too, and two are plainly another's: 1 - 2 of 5
+    assert grade.parts["state.P1.safety_plan"] == 0.0
     assert not grade.success
+
+
+def test_one_plan_for_everybody_is_no_safety_plan():
+    level = ("low", "moderate")
+    one = find("suicide_risk", lambda c: c.task.criteria.answer["risk_level"].gold in level)
+    words = family_suicide.table("suicide_words")
+    said = {part: ", ".join(choice["note"] for choice in words[part]["choices"]) for part in family_suicide.PLAN_PARTS}
+    parts = ("warning_signs", "coping", "people", "safe_place")
+    everything = Call(
+        "write_safety_plan",
+        patient_id="P1",
+        professionals="crisis line",
+        **dict(zip(parts, said.values(), strict=True)),
+    )
+    played = graded(one, [everything if call.tool == "write_safety_plan" else call for call in one.task.solution])
+    # all five parts are said, and with them three comforts and three friends of others: 5 - 6 of 5
+    assert played.grade.parts["state.P1.safety_plan"] == 0.0
+    assert not played.grade.success
 
 
 def test_a_relative_knows_what_a_patient_denies():
