@@ -15,7 +15,6 @@ from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.refusals import is_refusal
 from healthgym.evaluation.rows import Row, Status
 from healthgym.evaluation.safety_sources import OWN, read_safety_prompts
-from healthgym.seeds import mix_seed
 from healthgym.world import Services
 
 Refuses = Callable[[str, str], bool]
@@ -72,11 +71,12 @@ class SafetyPrompts:
         """Put every prompt to the candidate as the only message."""
         asks = (
             Ask(
-                key, [{"role": "user", "content": one.item.content["prompt"]}],
-                seed=mix_seed(settings.sampling_seed, one.item.id, one.seed),
+                key,
+                [{"role": "user", "content": one.item.content["prompt"]}],
+                one.sampling_seed(settings.sampling_seed),
             )
             for key, one in enumerate(attempts)
-        )  # fmt: skip
+        )
         ask(
             candidate, asks, lambda reply: keep(self._row(attempts[reply.key], reply)), max_tokens=settings.max_tokens,
             in_flight=settings.in_flight,
