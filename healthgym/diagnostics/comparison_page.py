@@ -28,7 +28,7 @@ OVERLAID: tuple[tuple[str, str, str], ...] = (
     ("single_turn", "Single-turn episodes", "Share that ended in their first turn."),
     ("hazards", "Hazards", "An episode."),
     ("dead_groups", "Dead groups", "Share of groups without spread of reward."),
-    ("kl", "Divergence", "Nats a turn between student and teacher."),
+    ("kl", "Divergence", "Nats a token between student and teacher."),
     ("lambda", "Lambda", "Weight of the distillation term."),
     ("grad_norm", "Gradient norm", "Of the whole loss."),
     ("step_time", "Step time", "Seconds of computing a step; episodes included."),

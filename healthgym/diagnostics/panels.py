@@ -59,7 +59,7 @@ SECTIONS: tuple[tuple[str, tuple[Panel, ...]], ...] = (
     (
         "Teacher",
         (
-            Panel("Divergence", "Nats a turn between student and teacher, on right and on wrong trajectories.", {"kl": "all", "kl_correct": "right", "kl_wrong": "wrong"}, detectors=("absorbing_teacher", "runaway_divergence")),
+            Panel("Divergence", "Nats a token between student and teacher, mean over the turns that count; also on right and on wrong trajectories.", {"kl": "all", "kl_correct": "right", "kl_wrong": "wrong"}, detectors=("absorbing_teacher", "runaway_divergence")),
             Panel("Divergence by turn", "Nats a token; later turns are lighter.", "kl_turns"),
             Panel("Lambda", "Weight of the distillation term, under a ceiling that never rises.", {"lambda": "in force", "lambda_ceiling": "ceiling"}),
             Panel("Readings of a hint", "Nats a token between the student and a teacher told this attempt's hint, or another's: alike means that the content is not read.", {"kl_hint_told": "its own", "kl_hint_wrong": "another's"}),

@@ -188,6 +188,13 @@ def test_an_episode_whose_text_holds_unicode_line_ends_is_shown_whole(write_run)
     assert "Then the ECG. Done." in shown and "line(s) could not be read" not in shown
 
 
+def test_a_divergence_is_named_in_the_unit_it_is_measured_in(write_run):
+    # tt_opd/kl is D(tau): turns are averaged over their tokens, then over turns, so it stays nats a token.
+    folder = write_run(rows(**{"tt_opd/kl": ramp(0.1, 0.2)}))
+    _, shown = read(write_report(folder))
+    assert "Nats a token between student and teacher" in shown and "Nats a turn" not in shown
+
+
 def test_a_line_cut_by_a_kill_does_not_take_the_next_evaluation_with_it(tmp_path):
     (tmp_path / "evaluations.jsonl").write_text('{"label": "after st')
     append_evaluation(tmp_path, "after step 10", {"success": 0.1, "ci": [0, 1], "n": 4})
