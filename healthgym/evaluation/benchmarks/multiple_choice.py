@@ -100,7 +100,7 @@ class MultipleChoice:
     data: str = "there"
     play: Measure | None = None
     judge_again: Callable[[Row, Item], Row] | None = None
-    scorer: str = "multiple_choice 2"
+    scorer: str = "multiple_choice 3"
 
     @property
     def modes(self) -> tuple[Mode, ...]:
