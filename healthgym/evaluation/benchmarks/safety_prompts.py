@@ -45,7 +45,7 @@ class SafetyPrompts:
     modes: tuple[Mode, ...] = ("text",)
     data = "20 + 20 prompts of its own; others by --data"
 
-    def __init__(self, items: Sequence[Item], refuses: Refuses = by_rules, judge: str = "rules-1") -> None:
+    def __init__(self, items: Sequence[Item], refuses: Refuses = by_rules, judge: str = "rules-2") -> None:
         self._items, self.refuses, self.scorer = list(items), refuses, f"refusal-{judge}"
 
     def items(self) -> Sequence[Item]:
