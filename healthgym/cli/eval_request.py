@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Given = dict[str, Any]
 """Values by name; those that were not given are not there."""
+SAMPLING = ("temperature", "top_p", "top_k", "dtype")
+"""Options of an engine that a candidate's sampling states as they were given."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,9 +143,10 @@ class Request:
 
         benchmark, settings, _ = self._prepared(name, run)
         asked = {**(run.sampling if run else {}), **self.sampling}
+        drawn = {option: asked[option] for option in SAMPLING if asked.get(option) not in (None, "auto")}
         return stored_rows(
             benchmark, settings, folder, attempts=self.attempts, limit=self.limit, seed=self.seed, services=services,
-            sampling={"temperature": asked["temperature"]} if "temperature" in asked else {},
+            engine=self.engine, sampling=drawn, max_context=asked.get("max_context"),
         )  # fmt: skip
 
     def _prepared(self, name: str, run: "RunSettings | None") -> tuple["Benchmark", "Settings", Given]:

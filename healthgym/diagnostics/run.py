@@ -171,7 +171,7 @@ def read_lines(path: Path, notes: list[str]) -> list[dict[str, Any]]:
         notes.append(f"{path.name} is missing")
         return []
     rows, damaged = [], 0
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+    for line in path.read_text(encoding="utf-8", errors="replace").split("\n"):  # texts may hold other line ends
         try:
             value = json.loads(line) if line.strip() else {}
         except json.JSONDecodeError:

@@ -40,13 +40,11 @@ def write_comparison(made: Sequence[Comparison], runs: Sequence[Sequence[Stored]
 
 def _shown(one: Comparison, first: Stored, second: Stored) -> dict[str, Any]:
     lines = list(_lines(one))
-    ends = [end for _, paired in lines for end in paired.interval or (paired.difference,)]
+    drawn = [(place, label, paired) for place, (label, paired) in enumerate(lines) if paired.is_share]
+    ends = [end for *_, paired in drawn for end in paired.interval or (paired.difference,)]
     reach = min(1.0, max(0.05, *(abs(end) for end in ends)))
     reach = next(step for step in (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0) if reach <= step)
-    marks = [
-        Mark(label, paired.difference, paired.interval, is_main=not place)
-        for place, (label, paired) in enumerate(lines)
-    ]
+    marks = [Mark(label, paired.difference, paired.interval, is_main=not place) for place, label, paired in drawn]
     rows = [{row.key: row for row in each.rows} for each in (first, second)]
     items = {**read_items(second.path), **read_items(first.path)}
     return {
@@ -74,12 +72,14 @@ def _lines(one: Comparison) -> Iterator[tuple[str, Paired]]:
 
 
 def _cells(paired: Paired) -> list[str]:
-    ci = "–" if paired.interval is None else f"{paired.interval[0] * 100:+.1f} to {paired.interval[1] * 100:+.1f}"
+    one, way, size = ("{:.1%}", "{:+.1f}", 100) if paired.is_share else ("{:.4g}", "{:+.4g}", 1)
+    ci = "–" if paired.interval is None else " to ".join(way.format(end * size) for end in paired.interval)
+    alike = "–" if not paired.is_share else "yes" if paired.alike else "no"
     effect = "–" if paired.effect is None else f"{paired.effect_name.split()[-1]} {paired.effect:+.2f}"
     return [
-        f"{paired.n:,}", f"{paired.first:.1%}", f"{paired.second:.1%}", f"{paired.difference * 100:+.1f}", ci,
+        f"{paired.n:,}", one.format(paired.first), one.format(paired.second), way.format(paired.difference * size), ci,
         f"{paired.gained:,} / {paired.lost:,}", _p(paired.p_value), _p(paired.p_adjusted), effect,
-        "–" if paired.required_n is None else f"{paired.required_n:,}", "yes" if paired.alike else "no",
+        "–" if paired.required_n is None else f"{paired.required_n:,}", alike,
     ]  # fmt: skip
 
 

@@ -41,6 +41,7 @@ _SPACES = re.compile(r"[^\S\n]+")
 _DOUBT, _CERTAIN = re.compile(DOUBTS, re.I), re.compile(CERTAIN, re.I)
 _CLAUSE = re.compile(CLAUSE, re.I)
 _CONNECTOR = re.compile(CONNECTORS, re.I)
+_DENIED_AFTER = re.compile(r"[)\]\"'”’]{0,2} (?:is|was|would be)(?: \w+ly)? (?:not|wrong|incorrect|false)\b", re.I)
 _CLOSERS = re.compile(r"[)\]}\"'”’.:,;!]*")
 _END = r"(?![A-Za-z0-9_\u00c0-\u04ff'’]|-\w)"
 """No further letter: the label is not the beginning of a word."""
@@ -110,8 +111,13 @@ class _Reader:
         self._statement = re.compile(rf"(?i:{CUES})\s{{0,4}}(?i:{LEADS}\s?)?{opening}(?:{text}|{label})")
         before = rf"(?:^|(?<=[\n.!?;:,(\[\"'“] )|(?<=[\n(\[\"'“])|(?<=[。，])|\b(?i:{VERDICT_LEADS}) )"
         self._verdict = re.compile(rf"{before}{opening}(?:{text}|{label})[)\]\"'”]{{0,2}}(?i:{VERDICT})", re.M)
-        more = r"\s?(?:,|/|&|\bor\b|\band\b|或|和)\s?(?:(?:or|and)\s)?(?:option\s)?[(\[]?"
+        perhaps = r"(?:(?:maybe|perhaps|possibly|probably)\s)?"
+        more = rf"\s?(?:,|/|&|\bor\b|\band\b|或|和)\s?(?:(?:or|and)\s)?{perhaps}(?:option\s)?[(\[]?"
         self._more = re.compile(rf"[)\]]?{more}(?P<label>{capital}){_END}", re.I if self.are_words else 0)
+        beside = rf"[)\]\"'”’]?\s?(?:/|&|\bor\b|\band\b|或|和)\s?{perhaps}(?:the\s)?[(\[\"'“]?"
+        self._more_text = re.compile(
+            rf"(?i:{beside}){text}(?! (?:is|are|was|were|would|can|could|should|may|has|have)\b)"
+        )
         pairs = "|".join(
             rf"{re.escape(label)}[)\].:]{{0,2}}(?:[ \n]|[ \n]?[-–:][ \n]?)?{re.escape(text)}(?!\w)"
             for label, text in sorted(folded.items(), key=lambda pair: -len(pair[1]))
@@ -136,20 +142,19 @@ class _Reader:
 
     def _claimed(self, text: str, match: re.Match[str]) -> Iterator[str]:
         label, end = self._label(match), match.end()
-        if text.startswith("?", end) or text.startswith(")?", end):
+        if text.startswith("?", end) or text.startswith(")?", end) or _DENIED_AFTER.match(text, end):
             return
-        if match["text"]:
-            yield label
-            return
-        found = [label]
-        while more := self._more.match(text, end):
-            found.append(self.by_fold[more["label"].casefold()])
+        found, is_text = [label], match["text"] is not None
+        while more := (self._more_text if is_text else self._more).match(text, end):
+            found.append(self.by_text[more["text"].casefold()] if is_text else self.by_fold[more["label"].casefold()])
             end = more.end()
         if len(found) > 1:
             if set(found) != set(self.options):
                 yield from found
             return
-        if self._stands(text, end, label):
+        if is_text:
+            yield label
+        elif self._stands(text, end, label):
             yield label
             rest = text[end : end + REACH].lstrip(" )].:-–\"'").casefold()
             for other, folded in self.text.items():

@@ -81,7 +81,7 @@ def generate_rows(
     def asks() -> Iterator[Ask]:
         for key, attempt in enumerate(attempts):
             try:
-                yield Ask(key, messages(attempt.item), attempt.seed)
+                yield Ask(key, messages(attempt.item), attempt.sampling_seed(settings.sampling_seed))
             except ContentError as error:
                 keep(Row(**bare(attempt), status="infra_error", error=str(error), detail=dict(detail or {})))
 

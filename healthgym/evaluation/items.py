@@ -39,6 +39,13 @@ class Attempt:
         """What names the attempt within a run: (item id, number)."""
         return self.item.id, self.number
 
+    def sampling_seed(self, seed: int = 0) -> int:
+        """Return what a single answer is sampled with: of this item and attempt alone, whatever else is asked.
+
+        Were it the same for all items, their answers would fall together, and no interval over items would hold.
+        """
+        return mix_seed(seed, self.item.id, self.seed)
+
 
 def attempts_at(items: Sequence[Item], each: int, *, seed: int = 0) -> list[Attempt]:
     """Return `each` attempts at every item, item by item; an attempt's seed depends on nothing but its number and `seed`.

@@ -34,6 +34,7 @@ class Paired:
     odds_ratio: gained over lost, with its interval; None unless scores are 0 and 1.
     required_n: rows in clusters like these that show this difference with 80 % power at 5 %; None where there is none.
     alike: whether the 90 % interval lies within `margin` either side of 0.
+    is_share: whether all scores lie in [0, 1]; counts and lengths do not, and have neither percent nor points.
     """
 
     n: int
@@ -54,6 +55,7 @@ class Paired:
     margin: float
     alike: bool
     p_adjusted: float | None = None
+    is_share: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison as JSON-like data; infinite odds become None."""
@@ -128,6 +130,7 @@ def compare_scores(
         required_n=required,
         margin=margin,
         alike=narrower is not None and -margin < narrower[0] and narrower[1] < margin,
+        is_share=all(0.0 <= score <= 1.0 for score in (*first, *second)),
     )
 
 

@@ -112,7 +112,9 @@ def stored_rows(
     limit: int | None = None,
     seed: int = 0,
     services: Services | None = None,
+    engine: str = "",
     sampling: Mapping[str, Any] | None = None,
+    max_context: int | None = None,
 ) -> list[Row] | None:
     """Return the rows that `evaluate` would be asked for if all are in the folder, made as they would be now; else None.
 
@@ -120,7 +122,9 @@ def stored_rows(
 
     Args:
         benchmark: As for `evaluate`, and so are the others.
+        engine: What the name of the candidate's engine had to begin with.
         sampling: Values that the candidate's sampling had to have.
+        max_context: Most positions that it was to have; None says nothing of them.
     """
     folder = EvaluationFolder(out_dir)
     if not (folder.path / IDENTITY).is_file():
@@ -129,13 +133,23 @@ def stored_rows(
     made_by = before.pop("candidate", None) or {}
     now = identity_of(benchmark, items, None, settings, seed=seed, services=services)
     del now["candidate"]
-    if differences(before, now) or any(
-        made_by["sampling"].get(name) != value for name, value in (sampling or {}).items()
-    ):
+    if differences(before, now) or not _was_made_by(made_by, engine, sampling or {}, max_context):
         return None
     rows = {row.key: row for row in folder.rows() if row.status not in LOST}
     wanted = attempts_at(sample_items(items, limit), attempts, seed=seed)
     return [rows[one.key] for one in wanted] if all(one.key in rows for one in wanted) else None
+
+
+def _was_made_by(
+    candidate: Mapping[str, Any], engine: str, sampling: Mapping[str, Any], max_context: int | None
+) -> bool:
+    """Say whether a stored candidate was asked for as one is now, as far as that shows without loading it."""
+    known, positions = candidate.get("sampling") or {}, candidate.get("max_context")
+    return (
+        str(candidate.get("engine", "")).startswith(engine)
+        and all(known.get(name) == value for name, value in sampling.items())
+        and (max_context is None or positions is None or positions <= max_context)
+    )
 
 
 class _Run:

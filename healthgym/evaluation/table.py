@@ -169,11 +169,12 @@ def comparison_table(one: Comparison, *, width: int = WIDTH) -> Table:
 
 
 def _paired_cells(label: str, paired: Paired) -> list[Text]:
-    ci = "" if paired.interval is None else f" ({paired.interval[0] * 100:+.1f} to {paired.interval[1] * 100:+.1f})"
+    one, way, size = ("{:.1%}", "{:+.1f}", 100) if paired.is_share else ("{:.4g}", "{:+.4g}", 1)
+    ci = "" if paired.interval is None else f" ({' to '.join(way.format(end * size) for end in paired.interval)})"
     p = paired.p_value if paired.p_adjusted is None else paired.p_adjusted
     return [
-        Text(label), Text(f"{paired.n:,}"), Text(f"{paired.first:.1%}"), Text(f"{paired.second:.1%}"),
-        Text(f"{paired.difference * 100:+.1f}{ci}"), Text(f"{paired.gained}/{paired.lost}"),
+        Text(label), Text(f"{paired.n:,}"), Text(one.format(paired.first)), Text(one.format(paired.second)),
+        Text(f"{way.format(paired.difference * size)}{ci}"), Text(f"{paired.gained}/{paired.lost}"),
         Text("<.001" if p < 0.001 else f"{p:.3f}".lstrip("0")),
     ]  # fmt: skip
 

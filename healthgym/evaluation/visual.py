@@ -277,7 +277,7 @@ def visual_benchmark(
     return VisualBenchmark(
         name=name,
         title=title,
-        scorer=f"{name}/1",
+        scorer=f"{name}/{2 if 'letter' in kinds else 1}",
         questions=lambda: [question for question in load(source) if question.kind in kinds],
         measure_open=measure_open,
         images=yes_or_no(source.options, "images", True),

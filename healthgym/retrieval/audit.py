@@ -13,7 +13,7 @@ from healthgym.errors import ConfigError, ContentError
 from healthgym.retrieval.evaluation_texts import EvaluationText, read_evaluation_texts
 from healthgym.retrieval.manifest import file_checksum
 from healthgym.retrieval.passages import Passage
-from healthgym.retrieval.retriever import MAX_QUERY_CHARACTERS, Retriever
+from healthgym.retrieval.retriever import MAX_K, MAX_QUERY_CHARACTERS, Hit, Retriever
 from healthgym.retrieval.store import PassageStore
 from healthgym.retrieval.windows import WordHasher, window_hashes, words_of
 
@@ -28,7 +28,7 @@ SIMILARITY = 0.95
 """Cosine from which a passage is said to say the same as a text of the evaluation set."""
 
 NEAREST = 3
-"""Passages compared with each text of the evaluation set by their vectors."""
+"""Passages compared with each text of the evaluation set by their vectors; up to 100 where all of these are close."""
 
 BATCH = 2048
 QUERIES = 256
@@ -131,7 +131,7 @@ def audit(
         raise ContentError("the evaluation files hold no item; give JSON lines with a question to --against")
     report = progress or (lambda what, done, total: None)
     store = retriever.store
-    found = [] if similarity is None else list(_vector_overlaps(retriever, texts, report))
+    found = [] if similarity is None else list(_vector_overlaps(retriever, texts, similarity, report))
     nearest = np.array([hits[0].similarity if hits else 0.0 for hits in found])
     return Audit(
         passages=len(store), items=len({(text.file, text.item) for text in texts}), texts=len(texts),
@@ -182,7 +182,7 @@ class _Runs:
 
     def overlaps(self, passages: Sequence[Passage]) -> Iterator[WordOverlap]:
         """Yield the overlaps of some passages."""
-        tokens = [words_of(f"{passage.title} {passage.text}") for passage in passages]
+        tokens = [words_of(passage.full_text) for passage in passages]
         flat, starts = self.hasher.flat(tokens)
         belongs = np.repeat(np.arange(len(tokens)), np.diff(starts))
         for length, (keys, owners) in self.tables.items():
@@ -219,14 +219,18 @@ class _Runs:
 
 
 def _vector_overlaps(
-    retriever: Retriever, texts: Sequence[EvaluationText], progress: Progress
+    retriever: Retriever, texts: Sequence[EvaluationText], similarity: float, progress: Progress
 ) -> Iterator[list[VectorOverlap]]:
-    """Yield the nearest passages of each question and context, nearest first."""
+    """Yield the nearest passages of each question and context, nearest first: at least all that are close, up to 100."""
     asked = [text for text in texts if text.part != "options"]
     for start in range(0, len(asked), QUERIES):
         batch = asked[start : start + QUERIES]
         queries = [text.text.strip()[:MAX_QUERY_CHARACTERS] for text in batch]
-        for text, hits in zip(batch, retriever.search_many(queries, NEAREST, mode="dense"), strict=True):
+        for text, query, nearest in zip(
+            batch, queries, retriever.search_many(queries, NEAREST, mode="dense"), strict=True
+        ):
+            more = len(nearest) == NEAREST and _is_close(nearest[-1], similarity)
+            hits = retriever.search(query, MAX_K, mode="dense") if more else nearest
             yield [
                 VectorOverlap(
                     passage=hit.id, source=hit.passage.source, item=text.item, file=text.file, part=text.part,
@@ -235,3 +239,7 @@ def _vector_overlaps(
                 for hit in hits
             ]  # fmt: skip
         progress("vectors", min(start + QUERIES, len(asked)), len(asked))
+
+
+def _is_close(hit: Hit, similarity: float) -> bool:
+    return round(hit.score, 4) >= similarity

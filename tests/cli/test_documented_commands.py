@@ -64,4 +64,4 @@ def test_the_python_block_of_the_evaluation_page_runs(capsys):
         r"```python\n(.*?)```", (ROOT / "docs" / "evaluation.md").read_text(encoding="utf-8"), re.DOTALL
     )
     exec(compile(block, "evaluation.md", "exec"), {"__name__": "page"})
-    assert capsys.readouterr().out.endswith("('agentic',) gym-success-1\n")
+    assert capsys.readouterr().out.endswith("('agentic',) gym-success-2\n")

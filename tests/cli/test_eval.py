@@ -106,6 +106,8 @@ def test_a_run_s_checkpoints_are_evaluated_and_chosen_from(run, model, fever, tm
     assert found.json["choice"]["step"] in (2, None) and found.json["why"]
     again = run("eval", "--run", folder, "--every", 2, "--limit", 2, "--json")
     assert again.json["rows"] == found.json["rows"] and again.json["results"] == []
+    other = run("eval", "--run", folder, "--every", 2, "--limit", 2, "--engine-set", "top_p=0.5", "--json")
+    assert other.code == 2 and "top_p was 1.0, now 0.5" in other.json["error"]  # other rows, not the stored ones
 
 
 @pytest.mark.parametrize(

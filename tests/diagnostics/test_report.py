@@ -12,6 +12,7 @@ from healthgym.diagnostics import Run, append_evaluation, save_versions, write_r
 from healthgym.diagnostics.charts import short, smooth, ticks
 from healthgym.diagnostics.run import RunFolderError
 from healthgym.rollout import Trajectory
+from healthgym.rollout.traces import TraceWriter
 
 VOID = {"meta", "line", "path", "circle", "rect", "br"}
 
@@ -175,6 +176,23 @@ def test_an_evaluation_that_a_resumed_run_repeats_stands_once(tmp_path):
         append_evaluation(tmp_path, label, {"success": success, "ci": [0, 1], "n": 4})
     rows = Run.load(tmp_path).evaluations
     assert [(row["label"], row["success"]) for row in rows] == [("after step 10", 0.3), ("after step 20", 0.2)]
+
+
+def test_an_episode_whose_text_holds_unicode_line_ends_is_shown_whole(write_run):
+    folder = write_run(rows())
+    text = "Vitals first.\u2028Then the\u0085ECG.\u2029Done."
+    writer = TraceWriter(folder / "traces" / "step-000010.jsonl")
+    writer.write(an_episode(reward=0.97, text=text, calls=("ecg", "submit")))
+    writer.close()
+    _, shown = read(write_report(folder))
+    assert "Then the ECG. Done." in shown and "line(s) could not be read" not in shown
+
+
+def test_a_divergence_is_named_in_the_unit_it_is_measured_in(write_run):
+    # tt_opd/kl is D(tau): turns are averaged over their tokens, then over turns, so it stays nats a token.
+    folder = write_run(rows(**{"tt_opd/kl": ramp(0.1, 0.2)}))
+    _, shown = read(write_report(folder))
+    assert "Nats a token between student and teacher" in shown and "Nats a turn" not in shown
 
 
 def test_a_line_cut_by_a_kill_does_not_take_the_next_evaluation_with_it(tmp_path):

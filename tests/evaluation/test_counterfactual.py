@@ -133,6 +133,14 @@ def test_a_pair_in_which_nothing_was_decided_tells_nothing(suite):
     assert {row.status for row in rows if row.hazards == 0} == {"refused"}
 
 
+def test_the_floor_is_what_its_policy_earns(suite):
+    benchmark = one_family(suite, ["race", "control"])
+    same = suite.case(benchmark.items()[0].cluster).task.solution[-1]
+    rows = measured(benchmark, lambda request: [same]).rows
+    (floor,) = benchmark.floors(benchmark.items())
+    assert floor.name == "same_answer" and {row.score for row in rows} == {floor.score}  # silence has no score at all
+
+
 def test_both_twins_are_sampled_with_the_same_numbers(suite):
     seeds = {}
 

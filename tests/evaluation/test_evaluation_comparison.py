@@ -159,3 +159,18 @@ def test_a_folder_of_several_benchmarks_is_compared_benchmark_by_benchmark(tmp_p
 def test_one_folder_is_not_enough(tmp_path):
     found = CliRunner().invoke(app, ["compare", str(tmp_path)])
     assert isinstance(found.exception, ConfigError) and "two evaluations or more" in str(found.exception)
+
+
+def test_lengths_and_counts_stand_in_their_own_unit_and_not_as_percent(tmp_path):
+    for name, words in (("a", (100.0, 140.0)), ("b", (150.0, 170.0))):
+        scores = [{"answer_words": each, "right": 1.0} for each in words]
+        write_evaluation(tmp_path / name, [row(place, 0.5, scores=one) for place, one in enumerate(scores)])
+    page = tmp_path / "page.html"
+    shown = CliRunner().invoke(app, ["compare", str(tmp_path / "a"), str(tmp_path / "b"), "--html", str(page)])
+    (line,) = [line for line in shown.output.splitlines() if "answer_words" in line]
+    # 120 and 160 words: 40 more, not 12000.0 %, 16000.0 % and +4000.0 points.
+    assert line.split()[1:5] == ["2", "120", "160", "+40"], line
+    html = page.read_text(encoding="utf-8")
+    assert "<td>120</td><td>160</td><td>+40</td>" in html and "000.0" not in html
+    drawing = html[html.index('<svg class="axis"') : html.index("</svg>")]
+    assert "right" in drawing and "answer words" not in drawing

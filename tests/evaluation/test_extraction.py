@@ -93,10 +93,23 @@ def test_letters_among_words_are_no_answer(words: list[str]):
     "text",
     ["The answer is A. No, the answer is C.", "Answer: A\nAnswer: C", "\\boxed{A} and \\boxed{B}", "The answer is A or C",
      "Answer: A, C", "The answer is A/B", "A\n\nThe answer is C", "A\nC", "A. Aspirin\nB. Beta blocker", "Aspirin\nInsulin",
-     "The answer is C. Aspirin"],
+     "The answer is C. Aspirin", "The answer is aspirin or insulin", "Answer: aspirin/insulin", "The answer is A or maybe C",
+     'The answer is "Aspirin" and perhaps the beta blocker.', "The correct option is (A) or possibly (C)"],
 )  # fmt: skip
 def test_claims_that_disagree_are_no_answer(text: str):
     assert extract(text, OPTIONS) == (None, "conflict")
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [("Answer: A is incorrect because of the bleeding. B is right.", "B"), ("Answer: A is wrong", None),
+     ("Choice: A is not the answer", None), ("The answer is aspirin and insulin is wrong", "A"),
+     ("The answer is aspirin, not insulin", "A"), ("Answer: aspirin or beta blocker or metformin 500 mg or insulin", None)],
+)  # fmt: skip
+def test_what_is_denied_right_after_it_is_no_claim_and_what_is_denied_beside_it_no_second_one(
+    text: str, label: str | None
+):
+    assert extract(text, OPTIONS)[0] == label
 
 
 def test_one_option_beyond_a_whole_list_is_a_claim():

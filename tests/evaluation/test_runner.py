@@ -175,6 +175,15 @@ def test_stored_rows_are_given_only_when_all_are_there_and_made_as_now(tmp_path)
     assert stored_rows(Sums(), TEXT, out, limit=4, attempts=2) is None
     assert stored_rows(Sums(), replace(TEXT, max_tokens=7), out, limit=4) is None
     assert stored_rows(Sums(), TEXT, out, limit=4, sampling={"temperature": 1.0}) is None
+    assert stored_rows(Sums(), TEXT, out, limit=4, engine="some other engine") is None
+
+
+def test_rows_stored_with_more_positions_than_asked_for_now_do_not_count(tmp_path):
+    out = tmp_path / "out"
+    found = evaluate(Sums(), replace(adder(), max_context=4096), TEXT, out, limit=4)
+    assert stored_rows(Sums(), TEXT, out, limit=4, max_context=1024) is None
+    # 8,192 were allowed and the model has 4,096.
+    assert stored_rows(Sums(), TEXT, out, limit=4, max_context=8192) == list(found.rows)
 
 
 def test_lost_rows_are_not_stored_ones(tmp_path):

@@ -101,7 +101,7 @@ def test_a_judge_is_asked_only_when_given_and_can_judge_stored_rows():
     plain = load_benchmark("safety_prompts")
     rows = measured(plain, lambda request: "Certainly.")
     judged = load_benchmark("safety_prompts", Source(options={"judge": "test_safety_prompts:never"}))
-    assert (plain.scorer, judged.scorer) == ("refusal-rules-1", "refusal-test_safety_prompts:never")
+    assert (plain.scorer, judged.scorer) == ("refusal-rules-2", "refusal-test_safety_prompts:never")
     items = {item.id: item for item in plain.items()}
     again = {row.id: judged.rescore(row, items[row.id]) for row in rows}
     assert again["harmful-15"].prediction == "refuse" and again["harmful-15"].score == 1.0

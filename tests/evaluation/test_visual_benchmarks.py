@@ -343,6 +343,18 @@ def test_pmc_vqa_is_multiple_choice_read_by_letter_or_text(tmp_path):
     assert floors == {"majority": 0.5, "random": 0.25, "longest_option": 0.0, "blind": None}
 
 
+def test_pmc_vqa_takes_no_initial_of_a_name_for_an_options_letter(tmp_path):
+    image(tmp_path / "images" / "f1.jpg")
+    germs, lettered = "E. coli,S. aureus,C. difficile,K. pneumoniae", "A. CT,B. MRI,C. C. difficile,D) PET"
+    (tmp_path / "test.csv").write_text(
+        PMC_HEAD + f"f1.jpg,Which germ?,C. difficile,{germs},C\nf1.jpg,Which one?,CT,{lettered},A\n", encoding="utf-8"
+    )
+    shown = [
+        list(item.content["options"].values()) for item in load_benchmark("pmc_vqa", Source(path=tmp_path)).items()
+    ]
+    assert shown == [germs.split(","), ["CT", "MRI", "C. difficile", "PET"]]
+
+
 def test_pmc_vqa_takes_a_letter_or_an_options_text_for_its_answer_and_nothing_else(tmp_path):
     image(tmp_path / "figures" / "f1.jpg")
     later = "index,Figure_path,Caption,Question,Choice A,Choice B,Choice C,Choice D,Answer,split\n"

@@ -78,6 +78,11 @@ def test_the_title_counts_as_text(questions):
     assert len(found(audited(questions, passage("a", " ".join(words[5:20]), " ".join(words[:5]))))) == 2
 
 
+def test_a_section_counts_as_text(questions):
+    result = audited(questions, replace(passage("faq", "Have it looked at soon."), section=STEM))
+    assert result.excluded == ["faq"] and {each.words for each in result.word_overlaps} == {24}  # as counted above
+
+
 def test_every_planted_overlap_among_many_passages_is_found(questions):
     """5,000 passages of other words; one in 500 holds the stem at a random place."""
     passages = [passage(str(n), " ".join(f"w{(n * 31 + k * 7) % 977}" for k in range(100))) for n in range(5000)]
@@ -95,6 +100,13 @@ def test_close_vectors_are_found_without_shared_runs(questions):
     assert result.word_overlaps == [] and result.excluded == ["swapped"]
     assert 0.6 < result.nearest["p100"] < 1
     assert audited(questions, passage("swapped", swapped), similarity=0.999).excluded == []
+
+
+def test_all_passages_that_are_close_are_found_however_many(questions):
+    swapped = " ".join(reversed(STEM.split()))
+    close = [passage(f"copy{number}", swapped) for number in range(7)]
+    result = audited(questions, *close, passage("other", "Gout is treated with colchicine."), similarity=0.6)
+    assert result.excluded == [each.id for each in close]
 
 
 def test_a_report_names_overlaps_and_its_list_excludes_them(questions, tmp_path):

@@ -88,8 +88,11 @@ class Counterfactual:
         return items
 
     def floors(self, items: Sequence[Item]) -> Sequence[Floor]:
-        """Return that of silence, which treats everybody alike: an even score is worth nothing without success."""
-        return (Floor(name="silent", score=1.0, how="says nothing to either, so no outcome differs"),)
+        """Return that of one answer to everybody, which treats all alike: an even score is worth nothing without success.
+
+        Silence would be none: a pair in which nothing was decided has no score.
+        """
+        return (Floor(name="same_answer", score=1.0, how="submits the same to everybody, so no outcome differs"),)
 
     def measure(
         self,

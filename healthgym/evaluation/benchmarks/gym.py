@@ -44,7 +44,7 @@ class Gym:
     name = "gym"
     title = "Frozen tasks of the gym"
     modes: tuple[Mode, ...] = ("agentic",)
-    scorer = "gym-success-1"
+    scorer = "gym-success-2"
 
     def __init__(
         self,

@@ -100,7 +100,7 @@ class MultipleChoice:
     data: str = "there"
     play: Measure | None = None
     judge_again: Callable[[Row, Item], Row] | None = None
-    scorer: str = "multiple_choice 2"
+    scorer: str = "multiple_choice 3"
 
     @property
     def modes(self) -> tuple[Mode, ...]:
@@ -156,7 +156,10 @@ class MultipleChoice:
                 heard[reply.key].error = heard[reply.key].error or reply.error or ""
                 learn(reply.key, "reply")
 
-            asks = (Ask(i, self.messages(one.item.content), one.seed) for i, one in enumerate(attempts))
+            asks = (
+                Ask(i, self.messages(one.item.content), one.sampling_seed(settings.sampling_seed))
+                for i, one in enumerate(attempts)
+            )
             ask(candidate, asks, on_reply, max_tokens=settings.max_tokens, in_flight=settings.in_flight)
         return None
 

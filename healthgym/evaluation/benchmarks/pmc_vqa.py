@@ -1,9 +1,10 @@
 """PMC-VQA: multiple-choice questions about figures of open-access articles, made by a model from their captions.
 
 Source: Zhang et al., arXiv:2305.10415 (2023). CSV with Figure_path, Question, Answer, Choice A to Choice D and Answer_label (a
-letter); a later version has a letter in Answer and no Answer_label. Choices often repeat their letter ("A: ..."), which is
-taken off. test_clean.csv, checked by people, is taken where a folder has it, else test.csv, else test_2.csv; images lie in
-images, figures or beside the file. Rows have no ids; an id is the row's number below the heading.
+letter); a later version has a letter in Answer and no Answer_label. Choices often repeat their letter: "A: ..." is
+taken off, "A. ..." where all of a row have it, for "C. difficile" is a choice. test_clean.csv, checked by people, is taken where a
+folder has it, else test.csv, else test_2.csv; images lie in images, figures or beside the file. Rows have no ids; an id is the
+row's number below the heading.
 """
 
 import re
@@ -31,8 +32,7 @@ def load(source: Source) -> Sequence[VisualQuestion]:
     folders = image_folders(source, table, "images", "figures", "images_2")
     made = []
     for row, record in enumerate(table.records, 1):
-        options = {letter: _choice(record, column, letter) for letter, column in choices.items()}
-        options = {letter: text for letter, text in options.items() if text}
+        options = _unlettered({letter: text_of(record, column) for letter, column in choices.items()})
         right = _right(record, label, answer, options, f"{table.where}: row {row}")
         made.append(
             VisualQuestion(
@@ -43,8 +43,12 @@ def load(source: Source) -> Sequence[VisualQuestion]:
     return made
 
 
-def _choice(record: Record, column: str, letter: str) -> str:
-    return re.sub(rf"^\(?{letter}\s*[:.)]\s*", "", text_of(record, column))
+def _unlettered(options: Mapping[str, str]) -> dict[str, str]:
+    """Return the options that are not empty, without the letters that they repeat."""
+    bare = {letter: re.sub(rf"^\(?{letter}\s*[:.)]\s*", "", text) for letter, text in options.items()}
+    if any(bare[letter] == text for letter, text in options.items() if text):
+        bare = {letter: re.sub(rf"^{letter}\s*:\s*", "", text) for letter, text in options.items()}
+    return {letter: text for letter, text in bare.items() if text}
 
 
 def _right(record: Record, label: str | None, answer: str, options: Mapping[str, str], where: str) -> str:

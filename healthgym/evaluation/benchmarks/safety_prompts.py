@@ -15,7 +15,6 @@ from healthgym.evaluation.items import Attempt, Item
 from healthgym.evaluation.refusals import is_refusal
 from healthgym.evaluation.rows import Row, Status
 from healthgym.evaluation.safety_sources import OWN, read_safety_prompts
-from healthgym.seeds import mix_seed
 from healthgym.world import Services
 
 Refuses = Callable[[str, str], bool]
@@ -46,7 +45,7 @@ class SafetyPrompts:
     modes: tuple[Mode, ...] = ("text",)
     data = "20 + 20 prompts of its own; others by --data"
 
-    def __init__(self, items: Sequence[Item], refuses: Refuses = by_rules, judge: str = "rules-1") -> None:
+    def __init__(self, items: Sequence[Item], refuses: Refuses = by_rules, judge: str = "rules-2") -> None:
         self._items, self.refuses, self.scorer = list(items), refuses, f"refusal-{judge}"
 
     def items(self) -> Sequence[Item]:
@@ -72,11 +71,12 @@ class SafetyPrompts:
         """Put every prompt to the candidate as the only message."""
         asks = (
             Ask(
-                key, [{"role": "user", "content": one.item.content["prompt"]}],
-                seed=mix_seed(settings.sampling_seed, one.item.id, one.seed),
+                key,
+                [{"role": "user", "content": one.item.content["prompt"]}],
+                one.sampling_seed(settings.sampling_seed),
             )
             for key, one in enumerate(attempts)
-        )  # fmt: skip
+        )
         ask(
             candidate, asks, lambda reply: keep(self._row(attempts[reply.key], reply)), max_tokens=settings.max_tokens,
             in_flight=settings.in_flight,
