@@ -40,6 +40,8 @@ def main() -> int:
     return 0
 
 
+PRACTISED = "practised tasks, mean over the first half of the steps"
+"""How fast an arm learns. Looked at when all other figures of `collapse` and `four_domains` were known."""
 FEWEST = 3
 """Seeds below which neither interval nor test is stated: the t of two seeds is 12.7 where that of many is 2.0."""
 NOTE = (
@@ -67,8 +69,13 @@ def load(folder: Path, design: Design, setting: str) -> Results:
             record = json.loads(file.read_text(encoding="utf-8"))
             if record["config"] != config_digest(design.config(run)):
                 sys.exit(f"{file} was made from another config than experiment.yaml gives: delete it and run it again")
-            found.setdefault(arm, {})[seed] = record
+            found.setdefault(arm, {})[seed] = {**record, PRACTISED: early(record["curve"])}
     return found
+
+
+def early(curve: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean success of the episodes of the first half of the steps."""
+    return {"success": fmean(row["success"] for row in curve[: (len(curve) + 1) // 2])}
 
 
 def section(setting: str, described: Mapping[str, Any], found: Results, contrasts: Contrasts) -> str:
@@ -90,7 +97,7 @@ def section(setting: str, described: Mapping[str, Any], found: Results, contrast
 def design_splits(found: Results) -> list[str]:
     """Return the task sets that were measured."""
     record = next(iter(next(iter(found.values())).values()))
-    return [name for name in ("fresh", "test", "test_ood") if name in record]
+    return [name for name in ("fresh", "test", "test_ood", PRACTISED) if name in record]
 
 
 def success_table(found: Results, split: str, reference: str) -> list[str]:
@@ -105,7 +112,11 @@ def success_table(found: Results, split: str, reference: str) -> list[str]:
             p_values.append(p_value(difference))
         rows.append((arm, values, difference))
     adjusted = iter(holm(p_values))
-    starts = [record["start"][split]["success"] for record in found.get(reference, {}).values() if record.get("start")]
+    starts = [
+        record["start"][split]["success"]
+        for record in found.get(reference, {}).values()
+        if split in (record.get("start") or {})
+    ]
     if starts:
         rows.insert(0, ("", starts, None))
     lines = [f"| arm | seeds | success | less `{reference}` | p (Holm) | by seed |", "|---|---|---|---|---|---|"]

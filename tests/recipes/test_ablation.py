@@ -98,6 +98,12 @@ def test_a_contrast_is_the_mean_over_seeds_of_the_difference_within_a_seed(monke
     assert rows[2] == "| it | `a`, `b` | `c`, `d` | 3 | +0.367 (+0.080 to +0.654) | 0.032 | +0.30 +0.50 +0.30 |"
 
 
+def test_the_speed_of_an_arm_is_its_success_in_the_first_half_of_the_steps(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    curve = [{"success": value} for value in (0.1, 0.2, 0.6, 0.9, 0.9)]
+    assert importlib.import_module("analyse").early(curve) == {"success": pytest.approx(0.3)}  # of the first three
+
+
 @pytest.mark.slow
 def test_a_run_leaves_a_result_and_the_analysis_reads_it(tmp_path: Path):
     content = yaml.safe_load((FOLDER / "experiment.yaml").read_text(encoding="utf-8"))
