@@ -88,7 +88,7 @@ class Episode:
         self.world.turn = self.turns
         self.messages.append(_assistant(message, action))
         answers = self._run(action)
-        self._check_limits()
+        self._check_turns()
         if self.is_over:
             answers = [] if self.stop_reason == "submitted" else answers
         self.messages.extend(answers)
@@ -136,6 +136,7 @@ class Episode:
             answers.append({"role": "tool", "name": call.name, "content": content})
             if call.id:
                 answers[-1]["tool_call_id"] = call.id
+            self._check_budget()
             if self.is_over:
                 return answers
         self.malformed_calls += len(action.problems)
@@ -188,18 +189,23 @@ class Episode:
                 news.append(world.happen(patient_id, event))
         return replace(result, content="\n".join([result.content, *news])) if news else result
 
-    def _check_limits(self) -> None:
+    def _check_budget(self) -> None:
+        """End the episode once a budget is spent, in the middle of a message too: its further calls do not run."""
         budget, world = self.budget, self.world
         if self.is_over:
             return
-        if self._failed_turns >= MAX_FAILED_TURNS:
-            self.stop_reason = "parse_failure"
-        elif budget.tool_calls is not None and len(world.calls) >= budget.tool_calls:
+        if budget.tool_calls is not None and len(world.calls) >= budget.tool_calls:
             self.stop_reason = "max_tool_calls"
         elif budget.minutes is not None and world.minutes > budget.minutes:
             self.stop_reason = "time_budget"
         elif budget.cost is not None and world.cost > budget.cost:
             self.stop_reason = "cost_budget"
+
+    def _check_turns(self) -> None:
+        if self.is_over:
+            return
+        if self._failed_turns >= MAX_FAILED_TURNS:
+            self.stop_reason = "parse_failure"
         elif self.turns >= self.max_turns:
             self.stop_reason = "max_turns"
 

@@ -2,6 +2,7 @@
 
 from healthgym.rewards.record import EpisodeRecord
 from healthgym.tasks import Order
+from healthgym.world import Fact
 
 REPEAT_PENALTY = 0.1
 MAX_REPEAT_PENALTY = 0.5
@@ -10,14 +11,27 @@ MAX_REPEAT_PENALTY = 0.5
 def evidence_share(record: EpisodeRecord) -> tuple[float, tuple[str, ...]]:
     """Return the share of required evidence that was seen (1 when none is required) and the labels of what was not."""
     required = record.task.criteria.evidence
-    missing = tuple(item.label for item in required if not item.is_met(record.world.facts))
+    known = known_when_deciding(record)
+    missing = tuple(item.label for item in required if not item.is_met(known))
     return (1 - len(missing) / len(required) if required else 1.0), missing
+
+
+def known_when_deciding(record: EpisodeRecord) -> dict[str, Fact]:
+    """Return the facts that were known when the last message was written.
+
+    Calls sent in one message with the submission answer too late: the agent had not read them when it decided.
+    """
+    facts = record.world.facts
+    if record.submission is None:
+        return facts
+    late = {key for call in record.world.calls if call.turn == record.world.turn for key in call.learnt}
+    return {key: fact for key, fact in facts.items() if key not in late}
 
 
 def process(record: EpisodeRecord) -> float:
     """Return the share of evidence and order constraints met, less 0.1 for each repeated call (0.5 at most)."""
-    criteria = record.task.criteria
-    met = [item.is_met(record.world.facts) for item in criteria.evidence]
+    criteria, known = record.task.criteria, known_when_deciding(record)
+    met = [item.is_met(known) for item in criteria.evidence]
     met += [_in_order(record, order) for order in criteria.order]
     if not record.world.calls:
         return 0.0

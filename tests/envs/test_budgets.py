@@ -110,3 +110,20 @@ def test_profiles_shorten_the_prompt(fever, profile, roles, shown):
     _, info = env.reset(seed=0)
     assert (len(info["messages"]), bool(info["tools"])) == (roles, shown)
     assert list(env.domain.tools) == info["permitted"]
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason", "ran"),
+    [({"tool_calls": 2}, "max_tool_calls", 2), ({"minutes": 1}, "time_budget", 2)],  # each call takes one minute
+)
+def test_a_budget_spent_within_a_message_stops_the_calls_that_follow(fever, limits, reason, ran):
+    running = episode(fever, turns=9, **limits)
+    running.apply(WEIGH * 5)
+    assert (running.stop_reason, len(running.world.calls), running.turns) == (reason, ran, 1)
+
+
+def test_the_last_call_a_budget_allows_may_be_the_submission(fever):
+    running = episode(fever, turns=9, tool_calls=2)
+    submit = running.case.task.solution[-1]
+    running.apply(WEIGH + render_call(submit.tool, dict(submit.arguments)))
+    assert running.stop_reason == "submitted"
