@@ -55,7 +55,7 @@ def load(folder: Path, design: Design, setting: str) -> Results:
     """Return the results of a setting's arms, borrowed ones first, in the order of the design.
 
     Raises:
-        SystemExit: A result was made from another config than the design's.
+        SystemExit: A result is damaged, or was made from another config than the design's.
     """
     described = design.content["settings"][setting]
     homes = {**described.get("borrows", {}), **dict.fromkeys(described["arms"], setting)}
@@ -66,7 +66,10 @@ def load(folder: Path, design: Design, setting: str) -> Results:
             file = folder / f"{run.name}.json"
             if not file.is_file():
                 continue
-            record = json.loads(file.read_text(encoding="utf-8"))
+            try:
+                record = json.loads(file.read_text(encoding="utf-8"))
+            except ValueError as error:
+                sys.exit(f"{file} is damaged ({error}): delete it and run it again")
             if record["config"] != config_digest(design.config(run)):
                 sys.exit(f"{file} was made from another config than experiment.yaml gives: delete it and run it again")
             found.setdefault(arm, {})[seed] = {**record, PRACTISED: early(record["curve"])}

@@ -104,6 +104,14 @@ def test_the_speed_of_an_arm_is_its_success_in_the_first_half_of_the_steps(monke
     assert importlib.import_module("analyse").early(curve) == {"success": pytest.approx(0.3)}  # of the first three
 
 
+def test_an_empty_result_is_named(design, tmp_path: Path):
+    file = tmp_path / "collapse" / "grpo" / "seed0.json"
+    file.parent.mkdir(parents=True)
+    file.touch()
+    with pytest.raises(SystemExit, match="seed0.json is damaged"):
+        importlib.import_module("analyse").load(tmp_path, design, "collapse")
+
+
 @pytest.mark.slow
 def test_a_run_leaves_a_result_and_the_analysis_reads_it(tmp_path: Path):
     content = yaml.safe_load((FOLDER / "experiment.yaml").read_text(encoding="utf-8"))
