@@ -108,7 +108,7 @@ def test_an_empty_result_is_named(design, tmp_path: Path):
     file = tmp_path / "collapse" / "grpo" / "seed0.json"
     file.parent.mkdir(parents=True)
     file.touch()
-    with pytest.raises(SystemExit, match="seed0.json is damaged"):
+    with pytest.raises(SystemExit, match=r"seed0\.json is damaged"):
         importlib.import_module("analyse").load(tmp_path, design, "collapse")
 
 
